@@ -69,7 +69,7 @@ static crn_site *make_site(const void *function, cairn_profile *profile)
     uintptr_t bias = is_known ? module.bias : 0;
     snprintf(name, NAME, "0x%lx", (unsigned long)((uintptr_t)function - bias + 1));
     site->block = CRN_SITE_NEW;
-    site->callee_offset = CRN_SITE_NEW_SLOT;
+    site->callee_offset = CRN_SITE_NEW_CALLEE;
     site->name = name;
     site->file = is_known ? crn_module_path(profile, &module) : "";
     return site;

@@ -71,8 +71,10 @@ static void name_sites(object *object, cairn_profile *profile, char *names)
     uintptr_t bias = known ? module.bias : 0;
     for (size_t i = 0; i < object->count; i++, names += NAME) {
         snprintf(names, NAME, "0x%lx", (unsigned long)(object->functions[i] - bias + 1));
-        object->sites[i] = (crn_site){
-            .block = CRN_SITE_NEW, .callee_offset = CRN_SITE_NEW_SLOT, .name = names, .file = path};
+        object->sites[i] = (crn_site){.block = CRN_SITE_NEW,
+                                      .callee_offset = CRN_SITE_NEW_CALLEE,
+                                      .name = names,
+                                      .file = path};
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proves that enter and leave match on every path, like MLton's checkProf for its SSA.
+ * Proves that enter and leave match on every path through a function, like MLton's checkProf.
  *
  * At each point there is one stack of frames, whichever path leads there: the function's own and
  * those of inlined functions. A frame is known by the names of its height on which all paths
@@ -16,11 +16,13 @@ enum state {
     UNKNOWN, /* no known path leads here */
     BEFORE,  /* the function's own enter is still to come */
     INSIDE,
-    RECEIVED /* like INSIDE, but there may be more frames above */
+    RECEIVED /* an exception or a jump led here: there may be more frames above */
 };
 
 bitmap_obstack memory;
 
+/* What is known of the strand's stack at a point of the function. A frame is the set of SSA names
+ * that hold its height. */
 struct stack {
     state now = UNKNOWN;
     bool replaced = false; /* the next enter replaces the current frame */
@@ -50,7 +52,7 @@ void stack::cut(unsigned length)
     }
 }
 
-/* A frame with these names; NULL: none yet. */
+/* Pushes a frame with these names; NULL: none yet. */
 void stack::push(bitmap names)
 {
     bitmap own = BITMAP_ALLOC(&memory);
@@ -112,7 +114,7 @@ bool stack::meet(const stack &other, bool *agree)
     return changed;
 }
 
-/* Repeated receiving changes nothing. */
+/* An exception or a jump arrives: any number of frames may be above. */
 void stack::receive()
 {
     now = RECEIVED;
@@ -121,6 +123,7 @@ void stack::receive()
     hidden = -1;
 }
 
+/* The name gets a new value. */
 void stack::forget(tree height)
 {
     for (bitmap frame : frames)
@@ -231,7 +234,7 @@ bool is_of_compiler(const gcall *call)
            strncmp(name, "__builtin___sanitizer_", 22) == 0;
 }
 
-/* Returns true for calls that enter nothing: calls without effect, which may have been moved
+/* Returns true for calls that need no frame: calls without effect, which may have been moved
  * anywhere; calls that expand to instructions, like passing an exception to another handler of the
  * same function; a sanitizer's request for its caller's address, which precedes all enters. */
 bool is_harmless(const gcall *call)
@@ -279,7 +282,7 @@ void checker::step(stack &stack, const gimple *statement)
         fail(statement, "return without leave");
 }
 
-/* Translates names of heights at a join, where each gets a new one. */
+/* Translates the names of heights at a join, where PHI nodes give them new ones. */
 void rename(edge into, stack &stack)
 {
     auto_vec<int> frames;
@@ -297,8 +300,8 @@ void rename(edge into, stack &stack)
             bitmap_set_bit(stack.frames[frames[which]], SSA_NAME_VERSION(PHI_RESULT(i.phi())));
 }
 
-/* Returns true if the block restores a frame before anything else: then other frames may be above
- * it. */
+/* Returns true if the basic block restores a frame before anything else: other frames may be above
+ * it, as in a landing pad. */
 bool restores_first(basic_block block)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
@@ -310,6 +313,7 @@ bool restores_first(basic_block block)
     return false;
 }
 
+/* Passes the stack at the end of a basic block along an edge to the next one. */
 void checker::flow(edge out, const stack &stack_there)
 {
     if (out->dest == EXIT_BLOCK_PTR_FOR_FN(cfun))

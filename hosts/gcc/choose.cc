@@ -112,8 +112,8 @@ bool crn_returns_oddly(function *function)
     return false;
 }
 
-/* Functions called by a resolver run as early. They are found before inlining and marked by an
- * attribute, which -flto keeps, so that callers know that they are not entered. */
+/* Functions called by a resolver run as early as it does. Runs before inlining, which would hide
+ * such calls. -flto keeps the attribute, by which callers know that they are not entered. */
 void crn_early_leave_out(void *event, void *data)
 {
     (void)event;
@@ -185,7 +185,7 @@ bool crn_is_known_profiled(tree function)
     if (crn_chosen.inlined || crn_is_entered(node->decl))
         return crn_is_entered(node->decl);
     if (crn_chosen.small && node->decl != current_function_decl)
-        return false; /* may turn out too small */
+        return false; /* it may become a small leaf, which is not entered */
     return crn_is_profiled(node->decl);
 }
 

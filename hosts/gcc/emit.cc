@@ -18,7 +18,7 @@
     "testq " reg ", " reg "\n\t"                                                                   \
     "je 1f\n\t"
 
-/* The slow side is at the end of the section. */
+/* The slow side of a statement: label 2, at the end of the section. It goes back to label 1. */
 #define SLOW_BEGIN                                                                                 \
     ".subsection 1\n"                                                                              \
     "2:\n\t"
@@ -49,7 +49,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 #define READ_CACHE_ENTRY(inline_cache, strand)                                                     \
     CRN_TEXT(CRN_CACHE_LOOK_UP(%%esp, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
     "movq " CRN_AT_BASE "(" #strand "), %2\n\t"
-/* After a tail call the caller is stored at the end of the stack. Continues at 6. */
+/* Label 5, after a tail call: loads the caller from the end of the stack. Continues at 6. */
 #define GET_CALLER(caller, strand)                                                                    \
     "5:\n\t"                                                                                       \
     "movq " CRN_AT_TOP "(%" strand "), %" caller "\n\t"                                               \
@@ -106,12 +106,12 @@ static const char enter_saved_caller_text[] = "# cairn enter\n\t"
 
 /* ---- --standby ---- */
 
-/* Goes to a block aside if there is a profile. */
+/* Jumps to label %l0, a basic block out of line, if there is a profile. */
 static const char switch_text[] = "# cairn switch\n\t"
     "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"
     "jne %l0";
 
-/* For functions that may have a red zone, which a call would overwrite. */
+/* Moves the stack pointer below the red zone, which a call would overwrite. */
 #define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
 
 /* %0: the saved caller, in memory; %1: the site. */
@@ -131,7 +131,7 @@ static const char *const leave_saved_caller_text[] =
 static const char *const tail_saved_caller_text[] =
     WITH_SAVED_CALLER("tail", CRN_STUB_TAIL_SAVED_CALLER);
 
-/* %0: caller, %1: strand. A pending request has set the limit to 0. */
+/* %0: caller, %1: strand. `high` is 0 if something is pending. */
 static const char leave_leaf_text[] = "# cairn leave\n\t"
     "testq %1, %1\n\t"
     "je 1f\n\t"
@@ -154,10 +154,10 @@ tree crn_operand(const char *constraint, tree value)
 }
 
 static gimple *assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
-                        std::initializer_list<const char *> lost)
+                        std::initializer_list<const char *> clobbered)
 {
     crn_operands *clobbers = NULL;
-    for (const char *name : lost)
+    for (const char *name : clobbered)
         vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_volatile(statement, true);
@@ -166,12 +166,13 @@ static gimple *assemble(const char *text, crn_operands *inputs, crn_operands *ou
     return statement;
 }
 
-/* The called stubs return below the red zone's begin: functions with them must have none. */
+/* The stub's return address would overwrite a red zone, and GCC does not see the call: it is told
+ * that the function calls a thunk. */
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
-                     std::initializer_list<const char *> lost)
+                     std::initializer_list<const char *> clobbered)
 {
     ix86_pc_thunk_call_expanded = true;
-    return assemble(text, inputs, outputs, lost);
+    return assemble(text, inputs, outputs, clobbered);
 }
 
 gimple *crn_emit_switch(tree label)
@@ -184,7 +185,7 @@ gimple *crn_emit_switch(tree label)
     return statement;
 }
 
-static void scratch(crn_operands *&outputs, unsigned count)
+static void add_scratch_registers(crn_operands *&outputs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         vec_safe_push(outputs, crn_operand("=&r", make_ssa_name(long_long_integer_type_node)));
@@ -202,7 +203,7 @@ static tree function_of(const char *name, tree result, tree argument, tree secon
     return function;
 }
 
-/* Inlined code is in AT&T syntax, and reaches 2 GB. */
+/* Inlined code needs AT&T syntax, and addresses variables and stubs within 2 GB. */
 bool crn_by_calls(void)
 {
     return crn_chosen.calls || crn_chosen.verify || ix86_asm_dialect != ASM_ATT ||
@@ -222,7 +223,7 @@ static gimple *enter_inline(const char *text, unsigned scratches, tree site, tre
     crn_operands *inputs = NULL, *outputs = NULL;
     vec_safe_push(outputs, crn_operand("=&a", made));
     vec_safe_push(outputs, crn_operand("=&r", strand));
-    scratch(outputs, scratches);
+    add_scratch_registers(outputs, scratches);
     vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
     vec_safe_push(inputs, crn_operand("m", crn_site_inline_cache(site)));
     return crn_assemble(text, inputs, outputs, {"cc"});

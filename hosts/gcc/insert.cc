@@ -3,10 +3,10 @@
  * Inserts enter and leave into each function that is still called after inlining; with --inlined,
  * into each function of the source before inlining.
  *
- * The frame is given back before a call in tail position, so that the call stays a jump. The call
- * and its return may be in different blocks, and other paths may lead to that return. These give
- * their frames back before it: on the edges into the *tails*, the blocks that some path
- * reaches without a frame.
+ * Before a call in tail position the frame is left, so that the call stays a jump. The call and its
+ * return may be in different basic blocks, and other paths may lead to that return. The basic
+ * blocks from such a call to the return are its *tails*: nothing there has a frame, so other paths
+ * leave theirs on the edges into them.
  */
 #include "plugin.h"
 
@@ -31,8 +31,8 @@ namespace {
 
 typedef auto_vec<gcall *> call_list;
 
-/* Finds the blocks from a call to the return, without the call's own. Returns false if there is no
- * single path. */
+/* Adds the tails of a call: the basic blocks after its own, up to the return. Returns false if
+ * there is no single path. */
 bool tails_of(const gcall *call, auto_bitmap &tails)
 {
     basic_block block = gimple_bb(call);
@@ -73,6 +73,8 @@ bool tails_are_closed(const gcall *call, const call_list &calls)
     return false;
 }
 
+/* Finds the calls before which the frame can be left. Tells GCC that the others are no tail calls;
+ * each that is taken away may close the tails of another, so the search begins anew. */
 void find_tail_calls(call_list &calls)
 {
     basic_block block;
@@ -93,7 +95,8 @@ void find_tail_calls(call_list &calls)
     }
 }
 
-/* Tests of the checker omit or duplicate something. */
+/* Returns true if a test of the checker wants a marker of that kind to be omitted, or inserted
+ * twice. */
 bool is_broken(const char *what)
 {
     return crn_chosen.broken && strcmp(crn_chosen.broken, what) == 0;
@@ -202,7 +205,8 @@ void insertion::restore_block(basic_block block)
         put_before(place, marker(CRN_MARKER_RESTORE), "restore");
 }
 
-/* Restores where a signal handler may jump back to, on the path that is not jumped on. */
+/* Before a call that returns twice (setjmp), on paths that do not come from a jump: a signal
+ * handler may jump to it as soon as it has stored its registers. */
 void insertion::restore_before(gimple_stmt_iterator place)
 {
     basic_block block = gsi_bb(place);
@@ -217,6 +221,7 @@ void insertion::restore_before(gimple_stmt_iterator place)
         gsi_insert_on_edge(into, marker(CRN_MARKER_RESTORE));
 }
 
+/* After it, for both of its returns. */
 void insertion::restore_after(gimple_stmt_iterator place)
 {
     if (!stmt_ends_bb_p(gsi_stmt(place))) {
@@ -228,6 +233,7 @@ void insertion::restore_after(gimple_stmt_iterator place)
         gsi_insert_on_edge(on, marker(CRN_MARKER_RESTORE));
 }
 
+/* Returns true for landing pads, and for blocks that other functions jump to. */
 bool arrives_without_return(basic_block block)
 {
     if (bb_has_eh_pred(block))
@@ -305,8 +311,8 @@ void insert_or_count(function *function)
 
 const pass_data early_data = DATA("cairn_early"), insert_data = DATA("cairn_insert");
 
-/* Returns true for functions with vector variants: GCC writes their bodies around the function,
- * entered once for several calls, so they are entered late. */
+/* Returns true for functions with vector variants. GCC makes a variant from the function's body,
+ * and runs it once for several calls, so their markers are inserted after that. */
 bool is_for_vectors(tree function)
 {
     return lookup_attribute("omp declare simd", DECL_ATTRIBUTES(function)) != NULL_TREE;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leaf functions: functions that call nothing, including inlined ones. Only a signal handler can
- * see the strand's stack while one runs, and it restores it. So the frame is not pushed, and the
- * caller's context stays in a register.
+ * Finds leaf functions, which call nothing, and inlined functions that call nothing. Only a signal
+ * handler can use the strand's stack while one runs, and it leaves it as it was. So the frame is
+ * not pushed, and the caller's context stays in a register.
  */
 #include "plugin.h"
 
 #include "builtins.h"
 
-/* by height, of the function being compiled: the variable with the strand */
+/* Of the function that is compiled, by height of a frame that is not pushed: the variable that
+ * holds the strand. */
 static hash_map<tree, tree> *strands;
 
+/* Returns true if the program defines the function, even if it is named like a builtin one. */
 static bool is_of_program(tree function)
 {
     cgraph_node *own = cgraph_node::get(function);
@@ -38,6 +40,7 @@ static bool is_of_memory(gcall *call)
     return false;
 }
 
+/* Returns true if the statement calls nothing that could be profiled. */
 static bool is_quiet(gimple *statement)
 {
     crn_marker marker = crn_marker_of(statement);
@@ -81,17 +84,19 @@ static bool calls_surely(function *function)
     return false;
 }
 
-static void take(function *function, crn_marker wanted, void with(tree height))
+/* Calls `visit` with the height of each marker of a kind. */
+static void visit_markers(function *function, crn_marker wanted, void visit(tree height))
 {
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
         if (crn_marker_of(gsi_stmt(i)) == wanted)
-            with(crn_marker_height(gsi_stmt(i)));
+            visit(crn_marker_height(gsi_stmt(i)));
 }
 
-static bool all_known;
-static bool has_call; /* of the current function */
+/* Of the function that is compiled: */
+static bool all_known; /* each leave is of a height in `strands` */
+static bool has_call;  /* it certainly has no red zone */
 static unsigned frame_count;
 
 static void add(tree height)
@@ -104,16 +109,17 @@ static void count_frame(tree)
     frame_count++;
 }
 
-static void look(tree height)
+static void check_known(tree height)
 {
     all_known &= strands->get(height) != NULL;
 }
 
 /* ---- inlined functions ---- */
 
-enum { BLOCKS_MOST = 64 }; /* search limit for one frame */
+enum { BLOCKS_MOST = 64 }; /* limit of the search for the leaves of one frame, in basic blocks */
 
-static bool is_left_alone(tree height)
+/* Returns true if no marker but leaves uses the height. */
+static bool is_only_left(tree height)
 {
     gimple *use;
     imm_use_iterator uses;
@@ -123,8 +129,8 @@ static bool is_left_alone(tree height)
     return true;
 }
 
-/* Scans a block. Returns 1 if the frame is left in it, 0 if not, negative if something is
- * called. */
+/* Scans a basic block. Returns 1 if the frame is left in it, 0 if not, -1 if something is called
+ * before. */
 static int look_for_leave(gimple_stmt_iterator place, tree height)
 {
     for (; !gsi_end_p(place); gsi_next(&place)) {
@@ -137,6 +143,7 @@ static int look_for_leave(gimple_stmt_iterator place, tree height)
     return 0;
 }
 
+/* Adds the successors that have not been seen. Returns false if the search must be given up. */
 static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitmap &seen)
 {
     edge out;
@@ -155,7 +162,7 @@ static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitma
 static bool calls_nothing_inside(gimple *enter)
 {
     tree height = crn_marker_height(enter);
-    if (!is_left_alone(height))
+    if (!is_only_left(height))
         return false;
     auto_vec<basic_block> work;
     auto_bitmap seen;
@@ -173,7 +180,7 @@ static bool calls_nothing_inside(gimple *enter)
     return found >= 0;
 }
 
-static void take_inlined(function *function)
+static void add_inlined(function *function)
 {
     if (function->can_throw_non_call_exceptions)
         return;
@@ -193,16 +200,16 @@ void crn_leaf_begin(function *function)
     if (crn_by_calls())
         return;
     frame_count = 0;
-    take(function, CRN_MARKER_ENTER, count_frame);
+    visit_markers(function, CRN_MARKER_ENTER, count_frame);
     if (!calls_nothing(function)) {
-        take_inlined(function);
+        add_inlined(function);
         return;
     }
-    if (crn_chosen.standby && frame_count == 1) /* its only frame saves its caller */
+    if (crn_chosen.standby && frame_count == 1) /* it saves its caller: saved_caller.cc */
         return;
-    take(function, CRN_MARKER_ENTER, add);
+    visit_markers(function, CRN_MARKER_ENTER, add);
     all_known = true;
-    take(function, CRN_MARKER_LEAVE, look); /* the leave of either of two frames */
+    visit_markers(function, CRN_MARKER_LEAVE, check_known); /* a PHI of two heights is not */
     if (!all_known)
         strands->empty();
 }

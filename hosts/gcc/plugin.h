@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * plugin.h - interfaces between the files of the plugin. GCC's headers must come first.
+ * plugin.h - interfaces between the files of the plugin. Each file includes it first, because it
+ * includes GCC's headers, which must precede all others.
  */
 #ifndef CRN_HOSTS_GCC_PLUGIN_H
 #define CRN_HOSTS_GCC_PLUGIN_H
 
-/* The order of these headers matters. */
 #include "layout.h"
 
-/* clang-format off */
+/* clang-format off: the order of these headers matters */
 #include "gcc-plugin.h"
 #include "tree.h"
 #include "basic-block.h"
@@ -27,13 +27,15 @@
 #include "tree-eh.h"
 #include "tree-pass.h"
 #include "varasm.h"
+/* clang-format on */
+
 /* ---- options ---- */
 
 /* The options of the command line. */
 struct crn_choice {
     bool inlined;       /* enter every function of the source, even if inlined */
     bool frames;        /* enter inlined functions even where a counter would do */
-    bool calls;         /* call functions in place of inlining code */
+    bool calls;         /* call functions for events, in place of inlined code */
     bool alloc;         /* a function stays on the stack while it allocates */
     bool standby;       /* cost nothing while no profile is open */
     bool verify;        /* check frames at run time */
@@ -42,7 +44,7 @@ struct crn_choice {
     bool clones;        /* clones that GCC makes are blocks of their own */
     int small;          /* leave out leaf functions with fewer statements; 0: none */
     const char *left;   /* for the report: what is left out; NULL: nothing */
-    const char *broken; /* for tests of the checker: what is omitted */
+    const char *broken; /* for tests of the checker: the marker to omit, or "twice" */
 };
 extern crn_choice crn_chosen;
 
@@ -61,9 +63,11 @@ bool crn_choose(const char *key, const char *value);
 /* __attribute__((cairn_skip)), [[cairn::skip]]. */
 void crn_attributes_register(void *event, void *data);
 
-/* Leaves out resolvers of indirect functions and what they call, and functions that return by other
- * means than a return. */
+/* Gives the attribute cairn_skip to resolvers of indirect functions, to all that they call, and to
+ * functions for which crn_returns_oddly is true. */
 void crn_early_leave_out(void *event, void *data);
+
+/* Returns true if the function returns by __builtin_return or __builtin_eh_return. */
 bool crn_returns_oddly(function *function);
 
 /* Returns true for calls of Cairn's own interface (C or C++), which enter and leave explicitly. */
@@ -113,9 +117,10 @@ crn_marker crn_marker_of(const gimple *statement);
 tree crn_marker_height(const gimple *marker);
 tree crn_marker_site(const gimple *marker);
 
-/* Returns a copy of an enter marker that also returns a tree's counters; NULL if the statement is
- * none. */
+/* Returns a copy of an enter marker that also looks up the counters of the tree `made`, and assigns
+ * their address to `counters`. */
 gimple *crn_marker_counted(const gimple *enter, tree made, tree counters);
+/* Return what such a marker was made with; the first NULL if the statement is none. */
 tree crn_marker_counters(const gimple *statement);
 tree crn_marker_tree(const gimple *marker);
 
@@ -139,8 +144,9 @@ void crn_place_moved_leaves(void);
 bool crn_is_of_machine(const gcall *call);
 /* Analyses a function whose markers are about to be expanded. */
 void crn_leaf_begin(function *function);
-/* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
- * otherwise NULL. The "height" is then the node offset of the caller's context. */
+/* Returns the variable that holds the strand, if the frame with that height is one of code that
+ * calls nothing: it is not pushed, and its "height" is the node offset of the caller's context.
+ * Otherwise returns NULL. */
 tree crn_leaf_strand(tree height);
 /* Returns true unless the current function certainly has no red zone. */
 bool crn_may_have_red_zone(void);
@@ -153,11 +159,12 @@ enum crn_storage {
     CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */
 };
 crn_storage crn_storage_of(tree height);
-/* With --standby returns the variable that holds the saved caller, in the function's frame; NULL
- * without that, or if the height is no such frame's. Nothing writes to it without a profile. */
+/* With --standby returns the variable in the function's stack frame that holds the saved caller;
+ * NULL without --standby, or if the frame with that height is pushed. Nothing writes to the
+ * variable while there is no profile. */
 tree crn_saved_caller_slot(tree height);
 
-/* Analyses a function whose markers are about to be expanded. Before, its frames are pushed. */
+/* Decides how each frame of a function is stored, whose markers are about to be expanded. */
 void crn_storage_begin(function *function);
 void crn_storage_end(void);
 
@@ -200,9 +207,10 @@ bool crn_by_calls(void);
 
 typedef vec<tree, va_gc> crn_operands;
 tree crn_operand(const char *constraint, tree value);
-/* Makes a volatile assembler statement, which defines its outputs. `lost`: clobbered registers. */
+/* Makes a volatile assembler statement that calls a stub. It defines its outputs; `clobbered`:
+ * registers. The current function gets no red zone. */
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
-                     std::initializer_list<const char *> lost);
+                     std::initializer_list<const char *> clobbered);
 
 /* Makes a statement that goes to the label if there is a profile. */
 gimple *crn_emit_switch(tree label);
@@ -212,6 +220,7 @@ gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
+
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 
 /* Replaces the frames of inlined functions by counters where possible. */
@@ -219,28 +228,40 @@ void crn_tree_count(function *function);
 
 /* ---- tree_code.cc ----------------------------------------------------------------------- */
 
-/* The functions inlined into a function, parents first, numbered from 1; 0 is the function
- * itself. */
+/* A node of a counter tree: a function that was inlined into another one. Nodes are numbered from
+ * 1, parents first; 0 is the function that all are inlined into. */
 struct crn_tree_node {
     tree site;
-    unsigned above;
-    unsigned same; /* node whose counter it shares, an earlier one; 0: has its own */
+    unsigned above; /* number of the parent */
+    unsigned same;  /* number of an earlier node whose counter it shares; 0: has its own */
 };
 
-/* Makes the tree's variable; makes the statements that use it. */
+/* Makes the variable that describes a counter tree (crn_tree in site.h). */
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
+
+/* Makes a statement that looks up the counters of the tree `made` in the current context. */
 gimple *crn_emit_counters(tree made, tree counters);
-gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height);
+
+/* Makes a statement that makes the node with that number current, before it calls something. It
+ * sets `caller` to the context that a leave after the call returns to. */
+gimple *crn_emit_go(tree made, tree counters, unsigned number, tree caller);
+
+/* Makes a statement that adds to the node's counter. */
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times);
+
+/* Return true for statements of the last two functions. */
 bool crn_is_go(const gimple *statement);
 bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
 
 /* ---- shared_counters.cc ---------------------------------------------------------------- */
 
-/* The number of calls of a node in a stretch of code that is left only at its end. */
+/* The number of calls of a node in a stretch: code without branches, and without calls that may not
+ * return. */
 struct crn_stretch {
-    unsigned node, number, times;
+    unsigned node;   /* its number in the tree */
+    unsigned number; /* of the stretch */
+    unsigned times;
 };
 
 /* Lets nodes with equal numbers of calls in each stretch share a counter. */

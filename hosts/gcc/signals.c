@@ -28,9 +28,9 @@ typedef __sighandler_t handler_function(int number, __sighandler_t handler);
 
 enum { SIGNALS = 65 };
 
-/* The program's handler of each signal, and flags of its action. Atomic. A handler stays here when
- * the action becomes another one that is no function: another thread may just be about to call
- * it. */
+/* The program's handler of each signal, and flags of its action; atomic. A handler stays here when
+ * the program installs SIG_DFL or SIG_IGN, because a `deliver` that has begun in another thread
+ * still calls it. */
 static uintptr_t handlers[SIGNALS];
 
 #define WITH_INFO ((uintptr_t)1 << 63) /* SA_SIGINFO */
@@ -73,7 +73,8 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 
 /* ---- delivery ---- */
 
-/* The kernel has set the action to SIG_DFL before it called the handler. */
+/* Installs a handler with SA_RESETHAND again: the kernel has set the action to SIG_DFL before it
+ * called `deliver`. */
 static void install_again(int number)
 {
     struct sigaction now;
@@ -89,9 +90,9 @@ static bool queue(int number, siginfo_t *info, bool with_info)
     return syscall(SYS_tgkill, process, thread, number) == 0;
 }
 
-/* Queues the signal again, and has the interrupted code continue with signals blocked. Of nested
- * handlers the outermost gets here last, with the mask that is to be restored. Returns false if the
- * kernel's queue is full. */
+/* Queues the signal again, and has the interrupted code continue with signals blocked. If handlers
+ * are nested, the outermost gets here last, so that its mask is the one that will be restored.
+ * Returns false if the kernel's queue is full. */
 static bool defer(int number, siginfo_t *info, ucontext_t *context, uintptr_t handler)
 {
     uint64_t mine, interrupted;
@@ -110,6 +111,7 @@ static bool defer(int number, siginfo_t *info, ucontext_t *context, uintptr_t ha
     return true;
 }
 
+/* The handler that the kernel calls. */
 static void deliver(int number, siginfo_t *info, void *context)
 {
     uintptr_t handler = load(number);
@@ -141,7 +143,7 @@ static __sighandler_t as_handler(take_signal *function)
     return handler;
 }
 
-/* SIG_DFL and SIG_IGN, SIG_HOLD, SIG_ERR are no functions. */
+/* Returns true for handlers of the program; false for SIG_DFL, SIG_IGN, SIG_HOLD and SIG_ERR. */
 static bool is_function(__sighandler_t handler)
 {
     return (uintptr_t)handler + 1 > (uintptr_t)SIG_HOLD + 1 && handler != as_handler(deliver);
@@ -197,7 +199,7 @@ INSTALLER(bsd_signal)
 INSTALLER(ssignal)
 INSTALLER(sigset)
 
-/* signal of programs that are compiled with -std=c11, for example. */
+/* System V's signal, which programs compiled with -std=c11, for example, call. */
 static __sighandler_t install_once(int number, __sighandler_t handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};

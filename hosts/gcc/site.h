@@ -11,9 +11,9 @@
  * the functions that it calls: code on the fast path need not save registers for calls that it
  * does not make.
  *
- * A *height* is the number of bytes of the strand's stack in use, including the frame. Enter
- * returns it and leave takes it, so that leave also drops whatever was left above (longjmp in code
- * that is not profiled, an exception).
+ * A frame's *height* is the number of bytes of the strand's stack that are in use up to its end.
+ * Enter returns it and leave takes it, so that leave also drops frames above that were never left
+ * (longjmp in code that is not profiled, an exception).
  */
 #ifndef CRN_HOSTS_GCC_SITE_H
 #define CRN_HOSTS_GCC_SITE_H
@@ -29,7 +29,7 @@ typedef struct crn_site {
     uint32_t line, column;
     struct crn_site *parent; /* lexical parent; NULL: none */
     const char *left;        /* what was left out when the file was compiled; NULL: nothing */
-    void *spare[2];
+    void *spare[2];          /* pads to 64 bytes: hosts/clang finds a site by a shift */
 } crn_site;
 
 /* The form in which the plugin writes sites. Pointers are distances from the site itself, so that a
@@ -46,13 +46,12 @@ typedef struct crn_packed_site {
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 
-/* The functions inlined into a function form a *tree*, written by the plugin: functions that make
- * no calls are counters (cairn/host.h). Its first node is the function itself, with the number of
- * nodes; the others have the distance to their parent's node. */
+/* A counter tree, written by the plugin: a node for each function inlined into a function, which is
+ * the first node. Calls of the nodes are counted by counters (cairn/host.h). */
 typedef struct crn_node {
-    uint16_t up;
+    uint16_t up;   /* distance to the parent's node; in the first node: number of the others */
     uint16_t same; /* number of the node whose counter it shares; 0: has its own */
-    int32_t site;  /* distance from the tree; 0 for the first */
+    int32_t site;  /* distance from the tree in bytes; 0 in the first node */
 } crn_node;
 
 typedef struct crn_tree {
@@ -63,8 +62,8 @@ typedef struct crn_tree {
 
 /* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
-/* `callee_offset` of such a site: any callee, as all are another block's. */
-#define CRN_SITE_NEW_SLOT ((uint32_t)offsetof(cairn_priv_record, callees))
+/* `callee_offset` of such a site: that of any cached callee, as none has its block. */
+#define CRN_SITE_NEW_CALLEE ((uint32_t)offsetof(cairn_priv_record, callees))
 
 /* The height of a frame that was not entered: there was no strand. */
 #define CRN_HEIGHT_NONE ((int64_t)0)
@@ -76,7 +75,6 @@ typedef struct crn_tree {
 
 /* Called by inlined code. Argument and result are in %rax; all other registers are preserved. */
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
-CAIRN_API int64_t cairn_priv_site_enter_slowly(crn_packed_site *site); /* not in the edge cache */
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
@@ -98,13 +96,13 @@ CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
  * written to. Preserves every register except %rax. */
 CAIRN_API uint64_t *cairn_priv_site_counters(crn_tree *tree);
 
-/* that memory, for a thread without a strand; NULL before its first use */
+/* The address of that memory; NULL before the thread's first use. */
 CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
     __attribute__((tls_model("initial-exec")));
 
-/* Makes a node of a tree current, with all that it is inlined into, before it calls something.
- * Counts no call. %r11: address of its node offset. Returns the caller, as enter of functions that
- * save it; preserves every other register. */
+/* Makes a node of a tree current before it calls something: enters all that it is inlined into, and
+ * itself, without counting calls. %r11: the address where the node's node offset is kept. Returns
+ * the caller for cairn_priv_site_leave_saved_caller; preserves every other register. */
 CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
 
 /* Counts a call of a function left out by --small in the current context. Preserves every register

@@ -10,11 +10,11 @@
 #include "fork_lock.h"
 #include "runtime.h"
 
-/* How the stub saves registers: 0: fxsave, without xsave; 1: xsavec; otherwise xsave, into that
- * many bytes. */
+/* The instruction by which stub_x86_64.S saves registers. 0: fxsave; 1: xsavec; otherwise xsave,
+ * into that many bytes. */
 int crn_site_xsave __attribute__((visibility("hidden")));
 
-/* Returns the space for the register states that the stub saves, of those that the system has
+/* Returns the bytes that xsave needs for the register states that the stub saves and the system has
  * enabled. */
 static int room_for_states(void)
 {
@@ -42,7 +42,7 @@ __attribute__((constructor(101))) static void look_at_processor(void)
     crn_site_xsave = knows_use ? 1 : room_for_states();
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table, and of making blocks */
 CRN_LOCK_ACROSS_FORK(lock)
 
 /* ---- packed sites ---- */
@@ -78,8 +78,8 @@ const char *crn_site_name(const crn_site *site)
 
 /* ---- table of blocks ---- */
 
-/* Keyed by name, place and lexical parent, because a branch in a template belongs to as many blocks
- * as there are instances; open addressing. */
+/* A block, found by a hash of its name, place and lexical parent: a branch in a template has one
+ * block for each instance. An entry of a hash table with open addressing. */
 typedef struct known {
     uint64_t hash; /* 0: free */
     cairn_block block;
@@ -166,7 +166,7 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     return known->block;
 }
 
-/* The block is stored last: another thread may be at the same site. */
+/* Stores the block in its site; last, because another thread may be entering the site. */
 static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
@@ -196,8 +196,8 @@ void crn_site_resolve(crn_site *site, cairn_profile *profile)
     pthread_mutex_unlock(&lock);
 }
 
-/* The thread has no strand meanwhile: an own malloc or strlen, or a signal handler, can be profiled
- * and would wait for this lock. */
+/* The thread has no strand meanwhile: otherwise an event in a signal handler, or in the program's
+ * own malloc or strlen, would wait for the lock. */
 void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
 {
     int saved = errno;

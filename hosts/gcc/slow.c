@@ -9,8 +9,8 @@
 
 #include "runtime.h"
 
-/* After a tail call: pushes the frame that was given back, to be replaced. Without memory the
- * caller runs. */
+/* Enters the block. After a tail call, the frame that the caller gave back is pushed again and
+ * replaced; without memory for it, the block is entered from its caller. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
     cairn_strand *as_strand = (cairn_strand *)strand;
@@ -26,8 +26,7 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
 }
 
 /* Puts the callee that was found into the edge cache, where another edge may have replaced it:
- * sites look there after an inline cache miss. Not if the records have moved: in a child of fork
- * `from` may be invalid. */
+ * stubs look there after an inline cache miss. */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
     const cairn_priv_lane *lane = strand->lane;
@@ -48,7 +47,7 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
     enter(strand, block);
-    if (strand->lane->base == base)
+    if (strand->lane->base == base) /* otherwise the graph may be another, as in a child of fork */
         remember(strand, from, block);
     if (!strand->lane->inline_cache)
         cairn_priv_make_inline_cache(strand);
@@ -136,8 +135,8 @@ uint64_t crn_site_enter_leaf(crn_site *site)
     return caller;
 }
 
-/* Time so far belongs to the function, so its frame is pushed once more, beyond the end of the
- * stack if needed; there is space. */
+/* The time up to now is the function's, so its frame is pushed and left. There is space for it, if
+ * need be behind the stack's end. */
 void crn_site_leave_leaf(uint64_t caller)
 {
     cairn_strand *strand = crn_site_hold();
@@ -153,7 +152,6 @@ void crn_site_leave_leaf(uint64_t caller)
     crn_site_release(strand);
 }
 
-/* The graph's tag is added to the caller. */
 uint64_t crn_site_enter_saved_caller(crn_site *site)
 {
     cairn_strand *strand = crn_site_hold();
@@ -166,16 +164,16 @@ uint64_t crn_site_enter_saved_caller(crn_site *site)
     return saved;
 }
 
-/* Ends a frame that was given back for code that turned out not to be profiled. */
+/* Clears the flag that a tail call set, if the callee turned out not to be profiled. */
 static void take_back(cairn_priv_strand *strand)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
 }
 
-/* Ends a function that saved its caller. A leave pushes the caller's frame, which cairn_leave pops,
- * behind the limit if need be: there is always space for one. A tail call writes the caller to the
- * end of the stack, for the callee's enter. In a child of fork this may be the first event: then
- * cairn_priv_saved_caller translates the caller to the child's graph. */
+/* Ends a function that saved its caller. A leave pushes the caller, if need be behind the stack's
+ * end, and cairn_leave pops it. A tail call writes the caller to the end of the stack, for the
+ * callee's enter. The caller may be of the parent's graph in a child of fork:
+ * cairn_priv_saved_caller translates it. */
 static inline void end_saved_caller(uint64_t saved, bool is_tail)
 {
     cairn_strand *strand = crn_site_hold();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stubs: enter, leave and tail call as functions in the object file, called by the code of
- * emit.cc where it is not inlined. Each is in a section of its own, of which the linker keeps one
- * in each program or library. They do what cairn_enter and cairn_leave (hot.h) do, and handle tail
- * calls.
+ * The stubs: enter, leave and tail call as functions in the object file, called by the statements
+ * of emit.cc. Each is in a section of its own, of which the linker keeps one in each program or
+ * library. They do what cairn_enter and cairn_leave (hot.h) do, and handle tail calls.
  *
  * They have a calling convention of their own, so that callers lose hardly any registers. Nothing
  * is pushed, so debuggers and unwinders see the caller at each instruction. stub_x86_64.S has the
@@ -18,11 +17,12 @@
  * linked together. */
 /* clang-format off */
 
-/* %rax: the strand; %r11: the site. Pushes the frame, and a guard above it, which the height does not
- * include. Returns the height in %rax; clobbers %r8 to %r10. Stores the new height of the stack
+/* %rax: the strand; %r11: the site. Pushes the frame, and a guard above it, which the height does
+ * not include. Returns the height in %rax; clobbers %r8 to %r10. Stores the new height of the stack
  * first, because a signal handler may push at its end, and the current context last, because the
  * handler preserves it. After a tail call the caller is at the end of the stack; it is selected by
- * cmov, because a branch would be unpredictable. The inline cache misses if something is pending. */
+ * cmov, because a branch would be unpredictable. The inline cache misses if something is pending.
+ * */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
     "\tmovq " CRN_AT_TOP "(%rax), %r10\n"
@@ -49,8 +49,8 @@ static const char enter[] =
     "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"
     END(CRN_STUB_ENTER);
 
-/* %rax: the site. Returns the caller with the graph's tag in %rax, 0 without a strand; clobbers %r9 to
- * %r11. After a tail call the caller is at the end of the stack. */
+/* %rax: the site. Returns the caller with the graph's tag in %rax, 0 without a strand; clobbers %r9
+ * to %r11. After a tail call the caller is at the end of the stack. */
 static const char enter_saved_caller[] =
     BEGIN(CRN_STUB_ENTER_SAVED_CALLER)
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"
@@ -108,8 +108,9 @@ static const char enter_saved_caller[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* Like leave; also clobbers %r9. The frame must be the top one, below its guard; its context stays current, flagged as replaced. A signal handler may push at the end of the stack
- * meanwhile: that is the caller, which is stored there anyway. */
+/* Like LEAVE; also clobbers %r9. The frame must be the top one, below its guard. Its context stays
+ * current, with the flag CRN_REPLACED. A signal handler that runs in between pushes the current
+ * context at the end of the stack: that is the caller, which is stored there anyway. */
 #define TAIL(name)                                                                                 \
     BEGIN(name)                                                                                    \
     LOAD_STRAND                                                                                    \
@@ -128,9 +129,9 @@ static const char enter_saved_caller[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: the result of enter; clobbers %r9 to %r11. Leaves the node offset in %r10. Goes to 2 if the
- * upper half is not the strand's tag for leave: the caller is of another graph, or something is
- * pending. */
+/* %rcx: the saved caller with its tag; clobbers %r9 to %r11. Returns its node offset in %r10. Goes
+ * to 2 if the tag is not the one that leave expects: the caller is of another graph, or something
+ * is pending. */
 #define TAKE_SAVED_CALLER                                                                                  \
     LOAD_STRAND                                                                                    \
     "\tmovl %ecx, %r10d\n"                                                                         \
@@ -146,7 +147,8 @@ static const char enter_saved_caller[] =
     SLOW("cairn_priv_site_leave_saved_caller")                                                             \
     END(name)
 
-/* The caller is stored at the end of the stack. */
+/* Like LEAVE_SAVED_CALLER, but the current context stays, with the flag CRN_REPLACED, and the
+ * caller is stored at the end of the stack. */
 #define TAIL_SAVED_CALLER(name)                                                                            \
     BEGIN(name)                                                                                    \
     TAKE_SAVED_CALLER                                                                                      \
@@ -167,7 +169,8 @@ static const char text[] =
     TAIL_SAVED_CALLER(CRN_STUB_TAIL_SAVED_CALLER)
     "\t.text\n";
 
-/* The switch of --standby, and the function that sets it when the program or library is loaded. */
+/* The switch of --standby, and the constructor that sets it when the program or library is loaded.
+ * */
 static const char switch_[] =
     "\t.section .data." CRN_SWITCH ",\"awG\",@progbits," CRN_SWITCH ",comdat\n"
     "\t.weak " CRN_SWITCH "\n"

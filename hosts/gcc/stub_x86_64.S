@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of C functions in the middle of code that saved nothing for a call. The argument is in
- * %rax, and so is the result; all other registers are as they were, and the caller has moved off
- * the red zone. What C code may use beyond general registers is saved by the processor itself.
+ * The slow side of enter, leave and tail call: functions that preserve all registers but %rax,
+ * which has their argument and result. They are called from the middle of code that saved nothing
+ * for a call and has no red zone. Frequent cases are handled here; for the others, all registers are
+ * saved, vector and x87 registers by xsave, and a C function is called (slow.c).
  */
 #include "layout.h"
 
 #define BELOW 64    /* size of registers saved below %rbp */
 #define RESULT 72   /* below %rbp: the result */
-#define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
-#define STATES 0xe7 /* these, AVX and AVX-512 */
+#define LEGACY 576  /* size of xsave's first part: x87, SSE and the header */
+
+/* Register states, as bits of xsave's mask, with their sizes in its area. */
+#define STATES 0xe7 /* all that are saved: x87, SSE, AVX, AVX-512 */
 #define SSE 2
 #define AVX 4       /* 256 bytes */
-#define MASKS 0x20  /* 64 */
-#define ZMM 0xc0    /* 512 and 1,024 */
+#define MASKS 0x20  /* 64 bytes */
+#define ZMM 0xc0    /* two states: 512 and 1,024 bytes */
 
         .macro save
         .cfi_startproc
@@ -51,7 +54,8 @@
         .cfi_endproc
         .endm
 
-/* CFI: unwinders find the caller at each instruction, also in a cancelled thread. */
+/* push and pop with CFI, so that unwinders find the caller at each instruction, also when the
+ * thread is cancelled. */
         .macro push registers:vararg
         .irp reg, \registers
         pushq   %\reg
@@ -72,8 +76,8 @@
 \name:
         .endm
 
-/* A function that preserves all registers but %rax, which is the site. Goes to 2 without a strand,
- * or without space for a frame. %rdi: strand, %rdx: end of its stack. */
+/* Begins a function that enters a site (%rax). Leaves the strand in %rdi, and the end of its stack
+ * in %rdx. Goes to 2 without a strand or without space for a frame. */
         .macro begin_enter name
         .globl  \name
         function \name
@@ -99,7 +103,7 @@
         .size   \name, . - \name
         .endm
 
-/* xrstor wants it so. */
+/* Zeroes the header of xsave's area, as xrstor requires. */
         .macro clear_header
         xorl    %eax, %eax
         movq    %rax, 512(%rsp)
@@ -112,9 +116,10 @@
         movq    %rax, 568(%rsp)
         .endm
 
-/* Calls \function with %rdi and what %r11 was; its result is left in %rax. The stack may be a signal's, and small: so
- * only what is in use is saved, if the processor says what that is. The rest is as it was
- * at the beginning, and xrstor makes it so again. crn_site_xsave: see sites.c. */
+/* Calls \function with %rdi and the caller's %r11 as arguments. Returns its result in %rax. Saves
+ * only the register states that are in use, if the processor tells which, because the stack may be
+ * a signal handler's, and small; xrstor resets the others to their initial values, which they had.
+ * crn_site_xsave (sites.c) selects the instruction. */
         .macro call_with_all function
         subq    $(RESULT - BELOW), %rsp
         movl    crn_site_xsave(%rip), %esi
@@ -124,7 +129,7 @@
         movl    $1, %ecx
         xgetbv
         andl    $STATES, %eax
-        orl     $SSE, %eax      /* and how it rounds */
+        orl     $SSE, %eax      /* always: MXCSR has the rounding mode */
         movl    %eax, %r8d
         movl    %eax, %ecx
         andl    $AVX, %ecx
@@ -165,9 +170,9 @@
         .endm
 
         .text
-/* Finds the block's entry in the edge cache, as crn_graph_recall does. %rax: the site, %e\from: current
- * node offset, %\lane: the lane. Returns the entry's address in %r\entry; clobbers %r9. Goes to 2 if
- * there is none; there is none of a new block. */
+/* Finds the block's entry in the edge cache, as crn_graph_recall does. %rax: the site, %e\from:
+ * current node offset, %\lane: the lane. Returns the entry's address in %r\entry; clobbers %r9.
+ * Goes to 2 if there is none, as for a new site. */
         .macro look_up_edge from lane entry
         imull   $CRN_INLINE_CACHE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
         addl    %e\from, %e\entry
@@ -181,7 +186,8 @@
         jne     2f
         .endm
 
-/* The common slow case: nothing is pending, and only another callee is cached in the record. */
+/* cairn_priv_site_enter: enters if nothing is pending and the edge cache has the callee, which then
+ * replaces another one in the record's cached callees. */
         begin_enter cairn_priv_site_enter
         movq    CRN_STRAND_CURRENT(%rdi), %rsi
         movq    CRN_STRAND_LANE(%rdi), %r8
@@ -199,11 +205,11 @@
         subq    CRN_STRAND_BOTTOM(%rdi), %rax
         movq    %r9, CRN_STRAND_CURRENT(%rdi)
         addq    $1, (%r8,%r9,8)
-        end_enter cairn_priv_site_enter, cairn_priv_site_enter_slowly
+        end_enter cairn_priv_site_enter, site_enter_all
 
-/* Looks up the callee of a packed site's block, in the current record, then in the edge cache. %rax:
- * the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset in %rdx;
- * clobbers %r9. Goes to 2 if it is not cached. */
+/* Looks up the callee of a packed site's block, in the current record, then in the edge cache.
+ * %rax: the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset in
+ * %rdx; clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
         imull   $CRN_RECORD_CALLEE_FACTOR, CRN_SITE_BLOCK(%rax), %edx
         leaq    (%rdx,%rdx,4), %rdx
@@ -218,10 +224,11 @@
 3:
         .endm
 
-/* The same for packed sites, after an inline cache miss. The result becomes the inline cache entry.
- * pushed: the frame is pushed with a guard, and its height returned; otherwise the caller is
- * returned, with the graph's tag if `tagged`. `above`: by how much the stack pointer is lower here
- * than where the entry was selected. */
+/* Makes a function that enters a packed site after an inline cache miss, if nothing is pending and
+ * the callee is cached elsewhere. It stores the edge in the inline cache. If `pushed`, it pushes
+ * the frame with a guard and returns the height; otherwise it returns the caller, with the graph's
+ * tag if `tagged`. `above`: bytes by which the stack pointer is lower than in the code that looked
+ * the inline cache up. */
         .macro enter_known name pushed tagged above slowly
         begin_enter \name
         movq    CRN_STRAND_LANE(%rdi), %rsi
@@ -232,7 +239,7 @@
         CRN_CACHE_INDEX(%r9d, %r9d)
         shll    $3, %r9d
         addl    CRN_SITE_INLINE_CACHE(%rax), %r9d
-        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* of block 0, which has no cache */
+        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below it: block 0, which has no cache */
         jb      4f
         movq    CRN_LANE_INLINE_CACHE(%rsi), %rax
         testq   %rax, %rax
@@ -250,7 +257,7 @@
         .if \pushed
         addq    $8, CRN_STRAND_TOP(%rdi)
         movl    %edx, 4(%rax)
-        movl    %ecx, (%rax)            /* behind that: a signal handler may push at the end */
+        movl    %ecx, (%rax)            /* after `top`: a signal handler may push at the end */
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         addq    $4, %rax
         subq    CRN_STRAND_BOTTOM(%rdi), %rax
@@ -268,7 +275,7 @@
         enter_known cairn_priv_site_enter_saved_caller, 0, 1, 8, site_enter_saved_caller_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
 
-/* A function that calls the C function with %rax and %r11. */
+/* Makes a function that calls the C function with %rax and %r11 as arguments. */
         .macro slow_path name c_function
         function \name
         save
@@ -285,14 +292,13 @@
         .endr
         .endm
 
-        .globl  cairn_priv_site_enter_slowly
-        slow_path cairn_priv_site_enter_slowly, crn_site_enter
+        slow_path site_enter_all, crn_site_enter
         slow_path site_enter_guarded_all, crn_site_enter_guarded
         slow_path site_enter_saved_caller_all, crn_site_enter_saved_caller
         slow_path site_enter_leaf_all, crn_site_enter_leaf
         slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf, counters, go, small
 
-/* Any function: %rax is called with %rdi. */
+/* cairn_priv_site_call: calls the function in %rax with %rdi as argument. */
         .globl  cairn_priv_site_call
         function cairn_priv_site_call
         save

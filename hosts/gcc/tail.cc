@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Restores tail calls: calls that are followed only by leaves and a return. GCC would not
- * recognise them, so before it looks for tail calls the leaves are moved before the call, and the
- * path to the return is duplicated for it. expand.cc moves them back behind calls that did not
- * become jumps.
+ * Finds calls that would be tail calls without the leaves after them, and moves these leaves before
+ * the call, which gets a return of its own. Needed with --inlined, where leaves are inserted before
+ * GCC looks for tail calls. expand.cc moves them back behind calls that did not become jumps.
  */
 #include "plugin.h"
 
@@ -12,6 +11,7 @@
 
 namespace {
 
+/* A call with the leaves and the return after it. */
 class tail {
   public:
     bool find(basic_block block);
@@ -56,6 +56,7 @@ bool tail::pass(gimple *statement, tree *value)
     return true;
 }
 
+/* Returns the value's name after the edge, where a PHI node may give it a new one. */
 tree through(edge into, tree value)
 {
     for (gphi_iterator i = gsi_start_phis(into->dest); value && !gsi_end_p(i); gsi_next(&i))
@@ -87,6 +88,7 @@ bool tail::follow(tree value)
     }
 }
 
+/* Finds the tail call at the end of a basic block. */
 bool tail::find(basic_block block)
 {
     gimple_stmt_iterator i = gsi_last_bb(block);
@@ -100,7 +102,7 @@ bool tail::find(basic_block block)
            !crn_must_stay(call) && follow(gimple_call_lhs(call)) && !leaves.is_empty();
 }
 
-/* Returns the name of a leave's height at the begin of the path. */
+/* Returns the name that the height of a leave has at the call. */
 tree tail::height_before(const gimple *leave)
 {
     tree height = crn_marker_height(leave);
@@ -112,6 +114,7 @@ tree tail::height_before(const gimple *leave)
     return height;
 }
 
+/* Moves the leaves before the call, and ends its basic block with a copy of the return. */
 void tail::move()
 {
     gimple_stmt_iterator before = gsi_for_stmt(call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * --profile=time: timers, and the thread that empties the rings of samples.
+ * --profile=time: a timer for each thread, whose signal puts a sample into the thread's ring, and
+ * one thread that charges the samples (the charging thread).
  */
 #include "timed.h"
 
@@ -19,7 +20,8 @@ extern char cairn_priv_time_stack[] __attribute__((weak));
 
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
 
-/* The charging thread sleeps after so many turns without a sample: the next sample wakes it. */
+/* After more than QUIET turns without a sample the charging thread sleeps until the next sample, or
+ * for SLEEP_NS. */
 enum { QUIET = 8, SLEEP_NS = 125000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of charging */
@@ -27,8 +29,8 @@ static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
-static pthread_t emptier;
-static bool runs;
+static pthread_t charging_thread;
+static bool runs;     /* the charging thread does */
 static sigset_t mask; /* signal mask of the starter */
 static bool stops;    /* atomic: the charging thread must end */
 
@@ -57,7 +59,7 @@ static void end_thread(void *data)
     __atomic_store_n(&timed->ended, true, __ATOMIC_RELEASE);
 }
 
-/* Called by threads.c, as in the other kinds of programs. */
+/* Gives the calling thread a ring and a timer. threads.c calls it at the thread's begin. */
 void crn_site_begin_thread(void)
 {
     if (!profile || crn_time_self)
@@ -84,8 +86,9 @@ void crn_site_begin_thread(void)
 
 /* ---- the charging thread ---- */
 
-/* A ring of a thread that has ended is freed when it is empty. */
-static bool empty_all(void)
+/* Charges the samples of all rings, and frees those of threads that have ended. Returns true if
+ * there were samples. */
+static bool charge_all(void)
 {
     bool any = false;
     pthread_mutex_lock(&lock);
@@ -105,7 +108,7 @@ static bool empty_all(void)
     return any;
 }
 
-/* Waits for a turn, or asleep for a sample. */
+/* Waits so long, or until a sample wakes the thread, which samples do only while it sleeps. */
 static void wait_for_turn(uint64_t ns)
 {
     struct timespec until;
@@ -124,10 +127,10 @@ static void *run(void *data)
     prctl(PR_SET_NAME, "cairn-time");
     cairn_priv_thread_is_ours(true);
     do {
-        quiet = empty_all() ? 0 : quiet + 1;
+        quiet = charge_all() ? 0 : quiet + 1;
         __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a sample before this is met by empty_all */
-        if (quiet > QUIET && empty_all())
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* charge_all sees all samples before this */
+        if (quiet > QUIET && charge_all())
             quiet = 0;
         wait_for_turn(quiet > QUIET ? SLEEP_NS : TURN_NS);
     } while (!cairn_priv_program_is_over() && !__atomic_load_n(&stops, __ATOMIC_ACQUIRE));
@@ -138,7 +141,7 @@ static void *run(void *data)
 
 /* ---- the process ---- */
 
-/* Rings and timers belong to the parent. */
+/* In a child of fork: rings and timers are the parent's, and nothing is sampled. */
 static void begin_child(void)
 {
     crn_time_self = NULL;
@@ -146,7 +149,7 @@ static void begin_child(void)
     runs = false;
 }
 
-static bool start_emptier(void)
+static bool start_charging_thread(void)
 {
     sigset_t all;
     sigfillset(&all);
@@ -154,20 +157,20 @@ static bool start_emptier(void)
     stops = crn_time_sleeps = false;
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     cairn_priv_thread_creates(true);
-    runs = pthread_create(&emptier, NULL, run, NULL) == 0;
+    runs = pthread_create(&charging_thread, NULL, run, NULL) == 0;
     cairn_priv_thread_creates(false);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return runs;
 }
 
-/* No wall time: it would be charged to the charging thread. */
+/* Opens the process's profile without wall time, which would be charged to the charging thread. */
 static cairn_profile *open_profile(void)
 {
-    bool said = secure_getenv("CAIRN_WALL") != NULL;
-    if (!said)
+    bool is_set = secure_getenv("CAIRN_WALL") != NULL;
+    if (!is_set)
         setenv("CAIRN_WALL", "off", 1);
     cairn_profile *opened = cairn_process_profile();
-    if (!said)
+    if (!is_set)
         unsetenv("CAIRN_WALL");
     return opened;
 }
@@ -180,7 +183,7 @@ static void read_choices(void)
     crn_time_stacks = stacks ? strcmp(stacks, "on") == 0 : cairn_priv_time_stack != NULL;
 }
 
-/* The program may use the signal itself. */
+/* Installs the timers' handler. Returns false if the program uses the signal itself. */
 static bool take_signal(void)
 {
     struct sigaction action = {.sa_sigaction = crn_time_interrupt,
@@ -202,7 +205,7 @@ __attribute__((constructor(102))) static void begin_process(void)
         cairn_profile_note(opened, "default_metric", "cpu");
         pthread_atfork(NULL, NULL, begin_child);
         profile = opened;
-        if (start_emptier())
+        if (start_charging_thread())
             crn_site_begin_thread();
     }
     errno = saved;
@@ -216,8 +219,8 @@ __attribute__((destructor)) static void end_process(void)
         timer_delete(crn_time_self->timer);
     __atomic_store_n(&stops, true, __ATOMIC_RELEASE);
     sem_post(&crn_time_wake);
-    if (!pthread_equal(emptier, pthread_self()))
-        pthread_join(emptier, NULL);
-    empty_all();
+    if (!pthread_equal(charging_thread, pthread_self()))
+        pthread_join(charging_thread, NULL);
+    charge_all();
     runs = false;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Replaces frames of inlined functions by counters. An inlined function that calls nothing need
- * not be entered: its calls are counted by one instruction. So in a function with a frame of its
- * own, the frames of inlined functions are removed. Before a call, everything that the call is
- * inlined into is entered at once, and left behind it.
+ * Replaces frames of inlined functions by counters. While an inlined function calls nothing, it
+ * need not be entered: one instruction counts its call. So the frames of all functions inlined into
+ * a function are removed. Around each remaining call, the inlined functions that contain it are
+ * entered at once, and left.
  *
  * This needs to know the innermost inlined function at each point (places.h), the same on all
- * paths; otherwise frames stay.
+ * paths; otherwise frames stay. `which` is an index of places.h: a function inlined at a certain
+ * place. Those that are called or make calls become nodes of a counter tree (tree_code.cc).
  */
 #include "places.h"
 
@@ -14,9 +15,9 @@ namespace {
 
 enum { NODES_MOST = 4096 };
 
-/* The use of a node of the tree. */
+/* The use of an inlined function. */
 struct use {
-    int number;  /* 0: not needed */
+    int number;  /* of its node in the tree; 0: not used */
     int stretch; /* index of the stretch of its last call; -1: none */
 };
 
@@ -26,19 +27,21 @@ class counting {
     void change();
 
   private:
-    tree own; /* site */
+    tree own; /* the function's site */
     crn_places &places;
-    auto_vec<use> uses; /* by node */
-    auto_vec<gimple *> dead;
+    auto_vec<use> uses;      /* by index of places */
+    auto_vec<gimple *> dead; /* assignments in place of removed enters */
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* the first call of a stretch: index of the stretch */
-    tree made, counters, height;
+    hash_map<gimple *, unsigned> calls; /* by the first enter of a node in a stretch: its index */
+    tree made;                          /* the tree's variable */
+    tree counters;                      /* variable with the address of the counters */
+    tree height;                        /* variable with the height of the function's own frame */
     struct {
-        gimple *leave;
-        tree ran;
+        gimple *leave; /* after the call */
+        tree caller;
         int which;
-    } last = {}; /* the last call in this block that was surrounded; its node may stay current */
+    } last = {}; /* the last surrounded call in this basic block; its node may stay current */
 
     void need(int which);
     void number();
@@ -50,7 +53,7 @@ class counting {
     void surround(gimple_stmt_iterator place, int which);
     void take_back_leave();
     void change(basic_block block);
-    void change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps);
+    void change_marker(gimple_stmt_iterator *place, int now, int next, bool *jumps);
 };
 
 counting::counting(tree own, crn_places &places)
@@ -60,8 +63,8 @@ counting::counting(tree own, crn_places &places)
         uses.safe_push({0, -1});
 }
 
-/* Returns true for calls that call nothing of the program. */
-bool calls_nobody(gcall *call)
+/* Returns true for calls that run no code of the program. */
+bool runs_no_program_code(gcall *call)
 {
     if (crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE))
         return true;
@@ -87,13 +90,14 @@ bool calls_nobody(gcall *call)
     }
 }
 
+/* Makes an inlined function, and those that it is inlined into, nodes of the tree. */
 void counting::need(int which)
 {
     for (; which > 0 && !uses[which].number; which = places[which].above)
         uses[which].number = 1;
 }
 
-/* Numbers the nodes that are used. */
+/* Makes and numbers the tree's nodes. */
 void counting::number()
 {
     basic_block block;
@@ -114,6 +118,7 @@ void counting::number()
     }
 }
 
+/* Adds a call of an inlined function in the stretch with that number. */
 void counting::take_call(gimple *enter, int which, unsigned stretch)
 {
     use &called = uses[which];
@@ -126,11 +131,11 @@ void counting::take_call(gimple *enter, int which, unsigned stretch)
     stretches.safe_push({(unsigned)called.number, stretch, 1});
 }
 
-/* The called function may not return. */
+/* Returns true for calls and assembler statements that may not return. */
 bool ends_stretch(gimple *statement)
 {
     gcall *call = dyn_cast<gcall *>(statement);
-    return call ? !calls_nobody(call)
+    return call ? !runs_no_program_code(call)
                 : is_a<gasm *>(statement) && crn_marker_of(statement) == CRN_MARKER_NONE;
 }
 
@@ -151,6 +156,7 @@ void counting::take_calls()
     }
 }
 
+/* Removes the enter. The first in a stretch becomes an addition to the node's counter. */
 void counting::count(gimple_stmt_iterator *place, int which)
 {
     gimple *enter = gsi_stmt(*place);
@@ -165,7 +171,7 @@ void counting::count(gimple_stmt_iterator *place, int which)
     dead.safe_push(nothing);
 }
 
-/* Adds the counters to the function's own enter. */
+/* Makes the function's own enter look up the counters. */
 void counting::begin(gimple_stmt_iterator *place)
 {
     tree found = make_ssa_name(TREE_TYPE(counters));
@@ -175,29 +181,30 @@ void counting::begin(gimple_stmt_iterator *place)
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
 
-/* Makes the node current. Returns the caller, for the leave behind the call. */
+/* Makes the node current before a call. Returns the caller, for the leave after it. */
 tree counting::go(gimple_stmt_iterator *place, int which)
 {
-    tree ran = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_before(place, crn_emit_go(made, counters, uses[which].number, ran), GSI_SAME_STMT);
-    return ran;
+    tree caller = make_ssa_name(long_long_integer_type_node);
+    gsi_insert_before(place, crn_emit_go(made, counters, uses[which].number, caller),
+                      GSI_SAME_STMT);
+    return caller;
 }
 
-/* Surrounds a call. The node of the call before stays current if nothing in between needs
- * another. */
+/* Makes the node current before a call, and leaves it after the call. If the call before it was the
+ * same node's, and nothing in between needs another context, the node stays current. */
 void counting::surround(gimple_stmt_iterator place, int which)
 {
     gcall *call = as_a<gcall *>(gsi_stmt(place));
-    bool runs = last.leave && last.which == which;
-    if (runs)
+    bool is_current = last.leave && last.which == which;
+    if (is_current)
         take_back_leave();
-    tree ran = runs ? last.ran : go(&place, which);
+    tree caller = is_current ? last.caller : go(&place, which);
     gimple *leave =
-        crn_marker_make(CRN_MARKER_LEAVE, places[which].site, ran, gimple_location(call));
+        crn_marker_make(CRN_MARKER_LEAVE, places[which].site, caller, gimple_location(call));
     last = {};
     if (!stmt_ends_bb_p(call)) {
         gsi_insert_after(&place, leave, GSI_SAME_STMT);
-        last = {leave, ran, which};
+        last = {leave, caller, which};
         return;
     }
     edge on = find_fallthru_edge(gimple_bb(call)->succs);
@@ -211,7 +218,9 @@ void counting::take_back_leave()
     gsi_remove(&place, true);
 }
 
-void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps)
+/* `now`, `next`: the innermost inlined functions before and after the marker. `jumps`: a tail call
+ * was begun. */
+void counting::change_marker(gimple_stmt_iterator *place, int now, int next, bool *jumps)
 {
     gimple *marker = gsi_stmt(*place);
     switch (crn_marker_of(marker)) {
@@ -228,7 +237,7 @@ void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool 
                         crn_marker_make(CRN_MARKER_RESTORE, own, height, gimple_location(marker)),
                         false);
         break;
-    case CRN_MARKER_TAIL: /* the first of several tells what the call replaces */
+    case CRN_MARKER_TAIL: /* of several for one call, the first is of the innermost function */
         if (now && !*jumps)
             go(place, now);
         *jumps = now;
@@ -256,7 +265,7 @@ void counting::change(basic_block block)
         gimple *statement = gsi_stmt(i);
         if (crn_marker_of(statement) != CRN_MARKER_NONE) {
             int next = places.step(now, statement);
-            change_mark(&i, now, next, &jumps);
+            change_marker(&i, now, next, &jumps);
             now = next;
             continue;
         }
@@ -296,7 +305,7 @@ void counting::change()
     gsi_commit_edge_inserts();
 }
 
-/* Returns the site of the function's own frame, if something else is entered as well. */
+/* Returns the site of the function's own frame, if inlined functions have frames as well. */
 tree own_site(function *function)
 {
     bool others = false;
@@ -318,8 +327,8 @@ tree own_site(function *function)
     }
 }
 
-/* Calls within an explicit scope belong to it, inlined or not; an inlined scope is open until its
- * end. */
+/* Returns true if the function calls Cairn itself. The context of a scope or span that is open at a
+ * call is below the inlined function's, which therefore needs its frame. */
 bool has_scopes(function *function)
 {
     basic_block block;

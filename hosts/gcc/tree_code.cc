@@ -143,12 +143,12 @@ gimple *crn_emit_counters(tree made, tree counters)
     return crn_assemble(counters_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
-gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height)
+gimple *crn_emit_go(tree made, tree counters, unsigned number, tree caller)
 {
     enum { UNIT = 8 };
     HOST_WIDE_INT own = CRN_COUNTERS_TO_NODE_OFFSETS - UNIT;
     crn_operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, crn_operand("=&a", height));
+    vec_safe_push(outputs, crn_operand("=&a", caller));
     vec_safe_push(inputs, crn_operand("m", behind(counters, own)));
     vec_safe_push(inputs, crn_operand("m", behind(counters, own + number * UNIT)));
     vec_safe_push(inputs, crn_operand("m", word_of(made, TREE_WORDS + number * NODE_WORDS)));
