@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges time, on the lane's owner.
+ * Charges time to contexts, on the lane's owner.
  *
- * Readers of a live file add the time that a lane's waits show to what is charged. So that nothing
- * is counted twice, `settled` is odd while both change, and time that was shown for a context is
- * charged to that context, whatever ran afterwards. Waits are changed only with the lane's time
- * locked: by the sampler, which gives up if it cannot lock, or by the owner, which then leaves the
- * sample for its next event.
+ * If a lane has no events, the sampler shows in the file which context will be charged, and up to
+ * when: a *wait* (sampler.c). Readers of a live file add that time to what is charged. So that
+ * nothing is counted twice, `settled` is odd while both change, and time that was shown for a
+ * context is charged to that context, whatever ran afterwards. Waits are changed only with the
+ * lane's time locked. If it is locked already, the sampler skips the lane, and the owner leaves a
+ * requested sample for its next event.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -54,7 +55,8 @@ static void charge_ready(cairn_lane *lane, uint32_t record)
     lane->ready_charged = ready;
 }
 
-/* Charges up to these moments, for each clock that is ahead. To nobody if `record` is 0. */
+/* Charges a record up to these moments, by each clock that has advanced; nobody if `record` is 0.
+ */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {
     crn_disk_lane *disk = lane->disk;
@@ -70,6 +72,7 @@ static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint
     }
 }
 
+/* Charges what the waits show, and clears them. */
 static void pay_waits(cairn_lane *lane)
 {
     for (int i = 0; i < 2; i++) {
@@ -121,7 +124,7 @@ void crn_lane_charge_now(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges up to the CPU time at which the previous thread was last seen. */
+/* The CPU time of the last request is the previous owner's. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
@@ -133,9 +136,9 @@ void crn_lane_settle_moved(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges up to the last moment when recording was on, and starts from the last moment when it was
- * switched on. If the thread's clock is unknown for that moment, its time up to now is charged to
- * nobody. */
+/* Charges up to the moment when recording was switched off, and starts again from the last moment
+ * when it was switched on. If the thread's CPU time at that moment is unknown, its CPU time up to
+ * now is charged to nobody. */
 void crn_lane_settle_turn(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -168,11 +171,11 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 {
     if (!crn_this_thread.id)
         crn_this_thread.id = gettid();
-    if (lane->forked) /* its graph is the parent's still, and the sampler must not look at it */
+    if (lane->forked) /* its graph is still the parent's: the sampler must not look at the lane */
         return;
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
-    /* The sampler may have shown time after the last owner charged the rest of its own. */
+    /* The sampler may have shown time since the last owner gave the lane up. */
     crn_lane_charge_waits(lane);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);

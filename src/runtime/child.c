@@ -38,6 +38,7 @@ char *crn_child_path(const char *origin)
     return path;
 }
 
+/* Keeps the path of the first ancestor's capture, from which the paths of all children are made. */
 static bool keep_origin(cairn_profile *profile)
 {
     const char *path = profile->capture.file.path;
@@ -64,7 +65,8 @@ static cairn_error create(cairn_profile *profile, crn_capture *capture)
     return error;
 }
 
-/* Copies what describes the profile; what describes the file is new. */
+/* Writes the header: the fields that describe the profile are the parent's, those that describe the
+ * file and its figures are new. */
 static void write_header(cairn_profile *profile, const crn_disk_header *parent)
 {
     crn_disk_header *own = profile->capture.header;
@@ -87,6 +89,7 @@ static void write_header(cairn_profile *profile, const crn_disk_header *parent)
     crn_profile_moment(profile);
 }
 
+/* Copies a table as it was at the fork. */
 static void copy_table(cairn_profile *profile, crn_section *section, crn_section_kind kind)
 {
     crn_section before = *section;
@@ -117,7 +120,7 @@ static void copy_tables(cairn_profile *profile, const crn_disk_header *parent, c
         crn_ids_begin_child(profile);
 }
 
-/* Lanes without a thread are left out. */
+/* Numbers the lanes anew; frees closed ones. */
 static void number_lanes(cairn_profile *profile)
 {
     profile->lane_count = 0;
@@ -133,6 +136,7 @@ static void number_lanes(cairn_profile *profile)
     }
 }
 
+/* Makes the child's capture and continues the profile in it. */
 static cairn_error take_over(cairn_profile *profile)
 {
     crn_capture parent = profile->capture, own;
@@ -235,7 +239,7 @@ static void begin_figures(cairn_lane *lane, uint32_t name)
     crn_lane_begin_child(lane, lane->profile->child.forked.clock);
 }
 
-/* Forgets cached contexts of other lanes, which refer to the old graph. */
+/* Empties the cache from contexts of other lanes to this lane's, which refers to the old graph. */
 static void forget_foreign(cairn_lane *lane)
 {
     crn_free(lane->foreign);
@@ -254,7 +258,7 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_columns_close(lane);
     forget_foreign(lane);
     crn_redirect_forget(lane);
-    crn_lane_release_face(lane);
+    crn_lane_unmap_header(lane);
     bool opened = open_graph(lane, &before) && crn_spans_open(lane);
     if (opened) {
         crn_counted_move(lane, &translation, &before);

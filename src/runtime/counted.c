@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counters of the calls of inlined functions, by context and tree (trees.c).
+ * Counters of the calls of inlined functions: for each context of a function, an array of counters,
+ * one for each function in its counter tree (trees.c).
  *
- * Counters are looked up by context and tree once each time a function runs; hosts cache them in
- * the lane. Running functions keep their addresses, so they are mapped permanently: in a child of
- * fork the same addresses get other memory. Behind each group of counters is as much private
- * memory, for the node offsets of their contexts.
+ * A function looks up its counters by context and tree once each time it runs; hosts cache the
+ * result in the lane. While it runs it keeps their address. So groups of counters are mapped
+ * permanently, and in a child of fork the same addresses get other memory. Behind each group is as
+ * much private memory, where the node offsets of the inlined functions' contexts are kept.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,13 +18,13 @@
 
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
-    FIRST_PAIRS = CRN_FIRST(512, 1),
+    FIRST_PAIRS = CRN_FIRST(512, 1),    /* of the lane's cache */
     LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
-    GROUP_AND_UNITS = 2 * CRN_COUNTS_GROUP
+    GROUP_AND_OFFSETS = 2 * CRN_COUNTS_GROUP
 };
 
 _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTS_GROUP,
-               "node_offsets lie behind their counters");
+               "node offsets are kept behind their counters");
 
 void crn_trees_move(cairn_profile *profile)
 {
@@ -39,8 +40,8 @@ void crn_trees_move(cairn_profile *profile)
     crn_section_close(&before);
 }
 
-/* Returns the number of nodes; 0 if there is no such tree. */
-static uint32_t count_of(cairn_profile *profile, uint32_t tree)
+/* Returns the number of nodes of a tree; 0 if there is no such tree. */
+static uint32_t node_count(cairn_profile *profile, uint32_t tree)
 {
     uint64_t place = tree * (uint64_t)sizeof(uint64_t);
     uint32_t count = 0;
@@ -108,15 +109,15 @@ static cairn_error add_group(cairn_lane *lane)
     if (!groups)
         return CAIRN_E_MEMORY;
     counted->groups = groups;
-    crn_counted_group made = {.base = crn_address_reserve(GROUP_AND_UNITS)};
+    crn_counted_group made = {.base = crn_address_reserve(GROUP_AND_OFFSETS)};
     if (!made.base ||
         !crn_address_fill(made.base + CAIRN_PRIV_TREE_NODE_OFFSETS, CRN_COUNTS_GROUP)) {
-        crn_address_release(made.base, GROUP_AND_UNITS);
+        crn_address_release(made.base, GROUP_AND_OFFSETS);
         return CAIRN_E_MEMORY;
     }
     cairn_error error = place_group(lane, number, &made, 0);
     if (error) {
-        crn_address_release(made.base, GROUP_AND_UNITS);
+        crn_address_release(made.base, GROUP_AND_OFFSETS);
         return error;
     }
     groups[number] = made;
@@ -125,6 +126,7 @@ static cairn_error add_group(cairn_lane *lane)
     return CAIRN_OK;
 }
 
+/* Takes so many bytes of the last group, or of a new one. */
 static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **counts)
 {
     struct crn_counted *counted = lane->counted;
@@ -141,7 +143,7 @@ static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **count
 
 cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters)
 {
-    uint32_t count = count_of(lane->profile, tree);
+    uint32_t count = node_count(lane->profile, tree);
     if (!count)
         return CAIRN_E_ARGUMENT;
     if (!counted_of(lane) || !make_room(lane->counted))
@@ -161,8 +163,8 @@ cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, u
     return CAIRN_OK;
 }
 
-/* Grows the cache if there were as many insertions as entries. Its contents are dropped and return
- * on demand. */
+/* Makes the lane's cache, or doubles it if there were as many insertions as it has entries. A new
+ * one is empty. Returns false if there is none. */
 static bool make_nodes(cairn_lane *lane)
 {
     struct crn_counted *counted = lane->counted;
@@ -191,7 +193,8 @@ static void free_nodes(struct crn_counted *counted)
         crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
-static void put_way(crn_cached_edge *cached, uint64_t key, uint64_t what)
+/* Writes an entry of the cache. Its key is 0 meanwhile, as a signal handler may look it up. */
+static void put_entry(crn_cached_edge *cached, uint64_t key, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
     __atomic_store_n(&cached->key, 0, __ATOMIC_RELEASE);
@@ -205,10 +208,10 @@ void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offs
     if (!counted_of(lane) || !make_nodes(lane))
         return;
     uint64_t pair = node_offset + key * (uint64_t)0x9e3779b1u;
-    crn_cached_edge *edge_cache = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
-    if (edge_cache[0].key)
-        put_way(&edge_cache[1], edge_cache[0].key, *(const both *)&edge_cache[0].edge);
-    put_way(&edge_cache[0], (uint64_t)key << 32 | node_offset, what);
+    crn_cached_edge *entries = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
+    if (entries[0].key)
+        put_entry(&entries[1], entries[0].key, *(const both *)&entries[0].edge);
+    put_entry(&entries[0], (uint64_t)key << 32 | node_offset, what);
     lane->counted->put++;
 }
 
@@ -219,7 +222,7 @@ void crn_counted_free(struct crn_counted *counted)
     if (!counted)
         return;
     for (uint32_t i = 0; i < counted->group_count; i++)
-        crn_address_release(counted->groups[i].base, GROUP_AND_UNITS);
+        crn_address_release(counted->groups[i].base, GROUP_AND_OFFSETS);
     crn_free(counted->groups);
     crn_free(counted->entries);
     free_nodes(counted);
@@ -245,8 +248,8 @@ void crn_counted_detach(cairn_lane *lane)
     crn_counted_clear(counted);
 }
 
-/* Moves all entries: nobody can tell which contexts are active, because compiled hosts save callers
- * in their own frames. */
+/* Moves the entries to the child's graph. All of them, because compiled hosts save callers in their
+ * own frames: it is unknown which contexts are active. */
 static bool move_entries(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
@@ -272,9 +275,9 @@ static bool move_entries(cairn_lane *lane, crn_translation *translation, const c
     return moved;
 }
 
-/* Fills the file's pages at another address, then moves the mapping. Data behind the last entry at
- * the time of the fork may be the parent's: untouched pages of a private mapping still show the
- * file. */
+/* Gives a group a place in the child's capture: copies its bytes to the file's pages at another
+ * address, then maps these at the group's. Not the bytes behind the last entry: untouched pages of
+ * a private mapping still show what the parent writes to its file. */
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
     const struct crn_counted *counted = lane->counted;

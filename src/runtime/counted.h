@@ -7,8 +7,9 @@
 
 #include "runtime/runtime.h"
 
-enum { CRN_COUNTED_SIZES = 8 }; /* of the lane's cache, from the first to the last */
+enum { CRN_COUNTED_SIZES = 8 }; /* number of sizes of the lane's cache, each twice the one before */
 
+/* The counters of a tree in a context: an entry of a hash table. */
 typedef struct crn_counted_entry {
     uint64_t key; /* tree << 32 | record; 0: free */
     uint64_t *counters;
@@ -27,10 +28,10 @@ struct crn_counted {
     uint64_t in_group;    /* bytes used in the last group */
     crn_counted_entry *entries;
     uint32_t mask, used;
-    crn_cached_edge *nodes; /* the lane's cache, in pairs */
+    crn_cached_edge *nodes; /* the lane's cache of counters and nodes (host.h), in pairs */
     uint64_t put;           /* number of insertions since it has its present size */
-    /* Its smaller predecessors, still mapped: a signal handler may have made it grow during a
-     * lookup of the lane's own code. */
+    /* Its smaller predecessors, which are kept: if a signal handler makes it grow, the code that
+     * was interrupted may be reading the old one. */
     crn_cached_edge *outgrown[CRN_COUNTED_SIZES];
     uint32_t outgrown_count;
 };
@@ -58,7 +59,7 @@ static inline uint64_t *crn_counted_known(const cairn_lane *lane, uint32_t tree,
                : NULL;
 }
 
-/* Makes them. */
+/* Makes the counters of a tree in a context. */
 cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters);
 
 #endif

@@ -70,7 +70,7 @@ void crn_redirect_start(cairn_strand *strand, const cairn_lane *before)
     }
     begin_time(lane, before);
     crn_lane_run(lane, strand);
-    crn_strand_rest(strand);
+    crn_strand_disarm(strand);
 }
 
 void crn_redirect_switch(cairn_strand *strand)

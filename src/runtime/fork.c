@@ -15,13 +15,14 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cairn_profile *profiles;
 
-static cairn_lane *graves;
+static cairn_lane *graves; /* list of abandoned lanes, which are never freed */
 
 /* ---- in the child ---- */
 
+/* Makes the lane's mappings private. */
 static void detach_lane(cairn_lane *lane)
 {
-    crn_lane_detach_face(lane);
+    crn_lane_detach_header(lane);
     lane->locked = false; /* there is no sampler any more */
     crn_section_detach(&lane->links);
     crn_section_detach(&lane->records);
@@ -32,7 +33,8 @@ static void detach_lane(cairn_lane *lane)
     crn_spans_forget(lane);
 }
 
-/* Sends all strands to the slow path at their next event, and ticks as well. */
+/* Sends all strands to the slow path at their next event, ticks too: there the lane gets a graph in
+ * the child's capture. */
 static void make_wait(cairn_lane *lane)
 {
     lane->forked = true;
@@ -47,7 +49,8 @@ static void make_wait(cairn_lane *lane)
         crn_strand_arm(strand);
 }
 
-static void bury_others(cairn_profile *profile)
+/* Abandons the lanes of other threads. */
+static void abandon_others(cairn_profile *profile)
 {
     for (cairn_lane **place = &profile->lanes; *place;) {
         cairn_lane *lane = *place;
@@ -62,7 +65,8 @@ static void bury_others(cairn_profile *profile)
     }
 }
 
-/* If the list is full, two ancestors are merged, and only their end is known. */
+/* Adds the parent, whose span key the profile still has. If the list is full, the two
+ * oldest ancestors become one without a key. */
 static void add_ancestor(cairn_profile *profile)
 {
     crn_child *child = &profile->child;
@@ -75,9 +79,10 @@ static void add_ancestor(cairn_profile *profile)
     child->ancestors[child->ancestor_count++] = (crn_ancestor){.span_key = profile->span_key};
 }
 
+/* Separates the profile from its capture, which is the parent's. */
 static void detach(cairn_profile *profile)
 {
-    bury_others(profile);
+    abandon_others(profile);
     if (!profile->capture.detached) {
         crn_capture_detach(&profile->capture);
         crn_section_detach(&profile->strings);
@@ -111,12 +116,16 @@ static void detach(cairn_profile *profile)
 
 /* ---- children that no handler was called for ---- */
 
-/* Zeroed by the kernel in a child, however it was made. */
+/* Points to a word that is 0 in a child for which fork's handlers were not called (a raw system
+ * call made it), otherwise 1: watch_unseen moves the word to a page that the kernel zeroes in each
+ * child, and the handlers set it again. */
 static uint32_t seen = 1;
 const uint32_t *cairn_priv_process_seen = &seen; /* atomic */
 
+/* The thread is between fork's first and last handler. */
 static __thread bool forking __attribute__((tls_model("initial-exec")));
 
+/* Moves the word to such a page; it stays 1 on systems without. */
 static void watch_unseen(void)
 {
     enum { PAGE = 4096 };
@@ -146,8 +155,8 @@ static void abandon_all(cairn_profile *profile)
     }
 }
 
-/* Other threads may have had the locks, and memory may have been changing: nothing is recorded.
- * Calls only what is signal safe. */
+/* Other threads may have held the locks and been changing memory, so nothing more is recorded: all
+ * lanes are abandoned. Calls only what is signal safe. */
 bool crn_fork_begin_unseen(void)
 {
     if (forking)

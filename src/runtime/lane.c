@@ -82,6 +82,7 @@ void cairn_lane_close(cairn_lane *lane)
 
 /* ---- strands ---- */
 
+/* Returns a closed strand or a new one, with memory for its stack. */
 static cairn_strand *strand_memory(cairn_lane *lane)
 {
     cairn_strand *strand = lane->spare;
@@ -101,7 +102,7 @@ static cairn_strand *strand_memory(cairn_lane *lane)
     return strand;
 }
 
-/* The first strand of the list has no previous one. */
+/* Puts the strand at the begin of the lane's list. */
 static void link_strand(cairn_lane *lane, cairn_strand *strand)
 {
     strand->previous = NULL;
@@ -111,6 +112,7 @@ static void link_strand(cairn_lane *lane, cairn_strand *strand)
     lane->strands = strand;
 }
 
+/* Moves the strand from the lane's list of open strands to that of closed ones. */
 static void unlink_strand(cairn_lane *lane, cairn_strand *strand)
 {
     if (strand->next)
@@ -139,13 +141,13 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    strand->hot.graph_tag = crn_graph_tag(lane); /* tag of the present graph */
+    strand->hot.graph_tag = crn_graph_tag(lane); /* now: settling may have begun a new graph */
     if (!lane->strands)                          /* nothing ran on the lane until now */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))
         crn_lane_run(lane, strand);
-    crn_strand_rest(strand);
+    crn_strand_disarm(strand);
     if (crn_profile_mode(lane->profile) != CRN_MODE_OFF) {
         CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, CRN_RECORD_ROOT)->calls, 1);
         lane->disk->strands++;
@@ -153,8 +155,8 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     return strand;
 }
 
-/* Returns true if the root was replaced: the replacement remains when everything else has been
- * left. */
+/* Returns true if a tail call replaced the root, which is misuse: then the context at the bottom of
+ * the stack is not the root's. */
 static bool root_was_replaced(cairn_strand *strand)
 {
     if (strand->records)
@@ -168,14 +170,14 @@ static bool root_was_replaced(cairn_strand *strand)
     return crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT;
 }
 
-/* Closes a strand that no other one runs in place of. */
+/* Closes a strand that has no stand-in in another profile. */
 static void close_strand(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     if (strand->origin || strand->paused)
         crn_redirect_end(strand);
     bool last = !strand->next && !strand->previous;
-    bool charged = !lane->owner || crn_lane_waits(lane);
+    bool charged = !lane->owner || crn_lane_waits(lane); /* nothing is left to charge */
     if (!charged && last)
         crn_lane_charge_rest(lane);
     else if (!charged)
@@ -219,7 +221,7 @@ void cairn_strand_switch(cairn_strand *strand)
     crn_lane_own(lane);
     crn_lane_settle(lane);
     crn_lane_run(lane, strand);
-    crn_strand_rest(strand);
+    crn_strand_disarm(strand);
 }
 
 size_t cairn_strand_depth(const cairn_strand *strand)

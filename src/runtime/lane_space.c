@@ -8,29 +8,30 @@
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
-void crn_lane_release_face(cairn_lane *lane)
+void crn_lane_unmap_header(cairn_lane *lane)
 {
-    crn_address_release(lane->face, CRN_PAGE);
-    lane->face = NULL;
+    crn_address_release(lane->header_page, CRN_PAGE);
+    lane->header_page = NULL;
 }
 
 /* Maps the lane's header a second time, for the sampler: `links` may move meanwhile. */
-static cairn_error map_face(cairn_lane *lane)
+static cairn_error map_header(cairn_lane *lane)
 {
-    lane->face = crn_address_reserve(CRN_PAGE);
+    lane->header_page = crn_address_reserve(CRN_PAGE);
     int file = crn_capture_file(&lane->profile->capture);
-    if (lane->face && crn_address_map(lane->face, file, lane->links.chunks[0].offset, CRN_PAGE)) {
-        lane->disk = (crn_disk_lane *)lane->face;
+    if (lane->header_page &&
+        crn_address_map(lane->header_page, file, lane->links.chunks[0].offset, CRN_PAGE)) {
+        lane->disk = (crn_disk_lane *)lane->header_page;
         return CAIRN_OK;
     }
-    crn_lane_release_face(lane);
+    crn_lane_unmap_header(lane);
     return CAIRN_E_MAP;
 }
 
-void crn_lane_detach_face(cairn_lane *lane)
+void crn_lane_detach_header(cairn_lane *lane)
 {
-    if (lane->face)
-        crn_address_detach(lane->face, crn_capture_file(&lane->profile->capture),
+    if (lane->header_page)
+        crn_address_detach(lane->header_page, crn_capture_file(&lane->profile->capture),
                            lane->links.chunks[0].offset, CRN_PAGE);
 }
 
@@ -46,12 +47,12 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
         error = crn_section_grow(&lane->records, records * sizeof(cairn_priv_record));
     if (!error && lane->profile->cpu != CAIRN_CPU_OFF)
         error = crn_column_grow(lane, CAIRN_METRIC_CPU, records);
-    if (lane->links.base && !lane->face) {
-        cairn_error unmapped = map_face(lane);
+    if (lane->links.base && !lane->header_page) {
+        cairn_error unmapped = map_header(lane);
         error = error ? error : unmapped;
     }
     errno = saved;
-    if (lane->face) {
+    if (lane->header_page) {
         graph->links = (crn_link *)(lane->links.base + sizeof(crn_disk_lane));
         graph->published = &lane->disk->used;
     }
@@ -120,7 +121,7 @@ void crn_lane_free(cairn_lane *lane)
     crn_counted_free(lane->counted);
     crn_old_graphs_free(lane);
     crn_graph_close(&lane->graph);
-    crn_lane_release_face(lane);
+    crn_lane_unmap_header(lane);
     crn_section_close(&lane->links);
     crn_section_close(&lane->records);
     crn_columns_close(lane);

@@ -14,14 +14,14 @@ void crn_strand_arm(cairn_strand *strand)
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
 }
 
-void crn_stack_rest(cairn_strand *strand)
+void crn_stack_disarm(cairn_strand *strand)
 {
     if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_EXACT || strand->lost) {
         crn_strand_arm(strand);
         return;
     }
     cairn_block *low = strand->only.blocks + strand->resolved;
-    /* See crn_strand_rest. */
+    /* See crn_strand_disarm. */
     (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
     const cairn_lane *lane = crn_lane_of(strand);
@@ -30,10 +30,10 @@ void crn_stack_rest(cairn_strand *strand)
         crn_strand_arm(strand);
 }
 
-void crn_strand_rest(cairn_strand *strand)
+void crn_strand_disarm(cairn_strand *strand)
 {
     if (strand->records) {
-        crn_stack_rest(strand);
+        crn_stack_disarm(strand);
         return;
     }
     const cairn_lane *lane = crn_lane_of(strand);
@@ -47,7 +47,7 @@ void crn_strand_rest(cairn_strand *strand)
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();
-    /* Another thread has lowered the limit meanwhile: its request comes first. */
+    /* If another thread has lowered the limits since, an exchange makes its request visible. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? CRN_HIGH_OFF : strand->end,
                               __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Missing time, for programs that test themselves. Reads the profile's own capture, as queries do;
- * src/spans computes the same, and more, for files.
+ * cairn_profile_missing: the time of spans that no child covers, for programs that test themselves.
+ * Reads the profile's own capture, as queries do; src/spans computes the same for the tool.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +14,14 @@
 #include "runtime/runtime.h"
 #include "runtime/span.h"
 
+/* A span, as it was recorded. */
 typedef struct recorded {
     uint64_t start, end; /* clock; end 0: open */
     uint32_t parent;     /* index + 1 of the parent, 0 if none */
     cairn_block block;
 } recorded;
 
+/* The spans of a lane within those of all lanes. */
 typedef struct lane_part {
     uint32_t number, first, count;
 } lane_part;
@@ -62,7 +64,7 @@ static bool add_lane(all_spans *all, uint32_t number, crn_error *error)
     return true;
 }
 
-/* Returns the index + 1 of the span with a name. */
+/* Returns the index + 1 of the span with that name; 0 if there is none. */
 static uint32_t place_of(const all_spans *all, uint64_t name)
 {
     uint64_t place = crn_span_name_place(name);
@@ -72,7 +74,7 @@ static uint32_t place_of(const all_spans *all, uint64_t name)
     return 0;
 }
 
-/* Sets parents that are by hand-off. */
+/* Sets the parents of spans that adopted a hand-off. */
 static bool add_handoffs(all_spans *all, const lane_part *lane, crn_error *error)
 {
     crn_bytes bytes = {0};
@@ -101,6 +103,7 @@ static bool read_all(all_spans *all, crn_error *error)
 
 /* ---- the union of children, and of spans that run inside on the same lane ---- */
 
+/* A span and one that it covers time of. */
 typedef struct part {
     crn_period period; /* of the inner span; an open one has no end */
     uint32_t outer;    /* index */
@@ -156,6 +159,7 @@ static void list_parts(part_list *list, crn_nesting *nesting)
     qsort(list->parts, list->count, sizeof *list->parts, compare_parts);
 }
 
+/* Returns the time that the parts, sorted, cover of their outer spans. */
 static uint64_t cover(const all_spans *all, const part *parts, uint32_t count)
 {
     uint64_t covered = 0, reach = 0;

@@ -133,7 +133,7 @@ static cairn_strand *open_away(cairn_strand *from, cairn_profile *to)
     if (lane->running == away)
         __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
     move_stack(from, away);
-    crn_strand_rest(away);
+    crn_strand_disarm(away);
     return away;
 }
 

@@ -29,7 +29,7 @@ uint32_t crn_stack_resolve(cairn_strand *strand)
     strand->stride = 1;
     if (strand->resolved != top) {
         strand->resolved = top;
-        crn_stack_rest(strand);
+        crn_stack_disarm(strand);
     }
     return record;
 }
@@ -38,5 +38,5 @@ void crn_stack_forget(cairn_strand *strand)
 {
     strand->resolved = 0;
     CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
-    crn_stack_rest(strand);
+    crn_stack_disarm(strand);
 }

@@ -2,10 +2,10 @@
  *
  * runtime.h - internals that the files of the runtime share.
  *
- * A lane is written by its owner thread alone. Another thread that needs something from it (the
- * sampler, cairn_profile_disable) stores the request and then lowers the stack limits of the
- * current strand, so that the owner's next event takes the slow path. Lanes and strands are never
- * freed before the profile is: storing into one that has been closed meanwhile is harmless.
+ * A lane's graph and figures are written by its owner thread alone. Another thread that needs
+ * something from it (the sampler, cairn_profile_disable) stores a request and then lowers the stack
+ * limits of the current strand, so that the owner's next event takes the slow path. Lanes and
+ * strands are never freed before the profile is: a request to one that has been closed is harmless.
  */
 #ifndef CRN_RUNTIME_RUNTIME_H
 #define CRN_RUNTIME_RUNTIME_H
@@ -31,15 +31,17 @@ typedef enum crn_mode {
     CRN_MODE_EXACT = 2  /* the clock is read at every event */
 } crn_mode;
 
+/* State of the sampling thread. When all lanes are idle it sleeps until the next event: idle.c. */
 typedef struct crn_sampler {
     crn_helper helper;
     uint64_t period_ns; /* the current period, increased so that samples do not cost too much */
     uint64_t random;
     uint32_t quiet;       /* consecutive rounds without an event of any lane */
     bool sleeps;          /* until the next event; atomic */
-    uint64_t age;         /* clock: from the last sample to the event that will end the sleep */
+    uint64_t age;         /* units of the clock: from the last sample to the event that will end the
+                             sleep */
     uint64_t rest_ns;     /* from that event to the next sample */
-    uint64_t last_before; /* clock: the last sample before that event; 0: it has not come; atomic */
+    uint64_t last_before; /* clock: the last sample before that event; 0 until the event; atomic */
     bool stopped_timers;  /* the program has taken their signal */
     double sample_ns;     /* cost of a sample to the sampled thread */
 } crn_sampler;
@@ -48,7 +50,7 @@ typedef struct crn_sampler {
 typedef struct crn_thread {
     cairn_lane *lanes; /* a list, by next_owned */
     pid_t id;          /* 0: not known yet */
-    bool told;         /* its end will be reported */
+    bool told;         /* it will give up its lanes at its end: owner.c */
 } crn_thread;
 
 /* The result of one round of the sampler. */
@@ -65,16 +67,16 @@ typedef struct crn_sample_time {
     uint64_t cpu;   /* of the lane's thread, ns */
 } crn_sample_time;
 
-/* A process that this one descends from. It took the tokens up to `until` that no earlier ancestor
- * took. */
+/* A process that this one was forked from, directly or not. It took the hand-off tokens with times
+ * between the `until` of the ancestor before it and its own. */
 typedef struct crn_ancestor {
-    uint64_t until;    /* clock */
-    uint64_t span_key; /* 0: not known any more */
+    uint64_t until;    /* clock: its fork of the next ancestor, or of this process */
+    uint64_t span_key; /* see ids.c; 0: not known any more */
 } crn_ancestor;
 
 enum { CRN_ANCESTORS = 8 };
 
-/* State of a child of fork, or of a lane in one, until it has a capture of its own. */
+/* State of a profile in a child of fork; `waiting` until it has a capture of its own. */
 typedef struct crn_child {
     bool waiting;                          /* for the first event; atomic */
     crn_mode mode;                         /* the profile's future mode */
@@ -97,8 +99,8 @@ struct cairn_profile {
     uint32_t block_count, lane_count; /* changed under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
     uint32_t key_count;               /* under lock */
-    crn_names texts, places; /* texts: offsets into strings; places: blocks of cairn_block_once;
-                                under lock */
+    crn_names texts, places;          /* hash tables. texts: offsets into strings; places: blocks of
+                                         cairn_block_once; under lock */
     uint32_t names;          /* id of the name space, unique to this profile, not 0 */
     uint64_t trace_id[2], span_key; /* of spans: see ids.c */
     cairn_lane *lanes;              /* newest first; lanes are only added */
@@ -143,8 +145,9 @@ struct cairn_lane {
     cairn_profile *profile;
     crn_section links, records;
     crn_section *columns[CAIRN_METRIC_MAX];
-    crn_disk_lane *disk;     /* header of the lane, at the begin of `links`, at a fixed address */
-    char *face;              /* the page of the file that contains it, mapped a second time */
+    crn_disk_lane *disk; /* the lane's header: the begin of `links`, mapped a second time, because
+                            `links` moves when it grows */
+    char *header_page;   /* that mapping: a page */
     cairn_strand *running;   /* current strand; atomic: the sampler reads it */
     cairn_strand *strands;   /* list of open strands */
     cairn_strand *spare;     /* list of closed strands */
@@ -206,7 +209,7 @@ struct cairn_strand {
     /* For strands that keep only a stack of blocks: */
     uint32_t *records;           /* records that the frames led to; NULL in other strands */
     size_t resolved;             /* number of valid ones */
-    size_t stride;               /* number of entries to invalidate next */
+    size_t stride;               /* see stack.c: number of entries to invalidate next */
     cairn_block at_root;         /* block that replaced the root */
     cairn_priv_open *open_spans; /* open_spans[0] is unused; NULL before the first span */
     size_t lost_spans;           /* open spans on top of these for which there was no memory */
@@ -282,30 +285,32 @@ static inline crn_thread *crn_thread_self(void)
 /* Removes the lane from its owner's list. Under the threads' lock. */
 void crn_thread_remove(cairn_lane *lane);
 
-/* Makes the calling thread the owner of the lane. */
+/* Makes the calling thread the owner of the lane; charges the time of another thread before. */
 void crn_lane_own(cairn_lane *lane);
 
 /* Charges outstanding time and gives up ownership. Any thread, while the lane is not in use. */
 void crn_lane_let_go(cairn_lane *lane);
 
+/* For a lane whose events come from another thread than its owner: charges the time up to the
+ * sampler's last request. */
 void crn_lane_settle_moved(cairn_lane *lane);
 
 /* Starts charging time at `clock`, and at the current CPU time of the calling thread, which owns
  * the lane. */
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock);
 
+/* The same in a child of fork: its CPU time is 0, as that of its only thread was at the fork. */
+void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
+
 /* Makes the strand the lane's current one. */
 void crn_lane_run(cairn_lane *lane, cairn_strand *strand);
-
-/* The same in a child of fork, whose only thread's CPU clock began with it. */
-void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
 
 /* Returns the CPU time of the lane's thread, 0 if it is not recorded. Other threads need the
  * threads' lock. */
 uint64_t crn_lane_cpu_now(const cairn_lane *lane);
 
-/* Returns true if the lock is free, or can be had within a second. If a process ends in
- * a signal handler that interrupted the holder, it never does. */
+/* Returns true if the lock is free, or becomes free within a second. In a process that ends in a
+ * signal handler which interrupted the holder, it never does. */
 bool crn_lock_is_obtainable(pthread_mutex_t *lock);
 
 /* Held during a fork: lanes do not change owners. */
@@ -315,7 +320,7 @@ bool crn_threads_lock_is_obtainable(void); /* as crn_lock_is_obtainable */
 void crn_threads_begin_child(void);
 void crn_threads_begin_unseen(void); /* another thread may have had the lock */
 
-/* Lock of the lane's time. */
+/* Lock of the lane's time: see charge.c. */
 bool crn_lane_try_lock(cairn_lane *lane);
 void crn_lane_lock(cairn_lane *lane);
 void crn_lane_unlock(cairn_lane *lane);
@@ -340,6 +345,7 @@ static inline bool crn_lane_waits(const cairn_lane *lane)
     return lane->forked && __atomic_load_n(&lane->profile->child.waiting, __ATOMIC_ACQUIRE);
 }
 
+/* Processes announced changes, if there are any. Thread: the lane's. */
 static inline void crn_lane_listen(cairn_lane *lane)
 {
     if (__builtin_expect(
@@ -347,11 +353,11 @@ static inline void crn_lane_listen(cairn_lane *lane)
         crn_lane_apply_changes(lane);
 }
 
-/* Clears the lane's figures if they are from before a reset. Thread: the lane's; or any under the
- * profile's lock, while the lane is closed. */
+/* Clears the lane's figures if they are from before a reset. Thread: the lane's; under the
+ * profile's lock any, if the lane is closed. */
 void crn_lane_catch_up(cairn_lane *lane);
 
-/* Records why recording is incomplete; the first reason is kept. */
+/* Stores the reason why recording is incomplete; the first one is kept. */
 void crn_profile_stop(cairn_profile *profile, cairn_error error);
 
 /* Returns the present moment in both units of the clock. */
@@ -402,15 +408,15 @@ void crn_lane_free(cairn_lane *lane);
 
 /* ---- column.c ---- */
 
-/* Makes the column for a metric, with space for that many records. */
+/* Gives the lane's column for a metric space for that many records; makes it if needed. */
 cairn_error crn_column_grow(cairn_lane *lane, cairn_metric metric, uint64_t records);
 void crn_columns_close(cairn_lane *lane);
 
-/* Adds to a column of a lane, making it if needed. */
+/* Adds to a record's figure in the column for a metric; makes the column if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
-/* Charges exact wall time up to now, to nobody if `record` is 0. Needs no sequence counter: there
- * must be no waits, which could be counted twice. */
+/* Charges exact wall time up to now, to nobody if `record` is 0. `settled` stays as it is
+ * (charge.c): there must be no waits, which readers could count twice. */
 static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record)
 {
     crn_disk_lane *disk = lane->disk;
@@ -430,14 +436,14 @@ void crn_lane_settle(cairn_lane *lane);
 /* Processes a switch on or off. */
 void crn_lane_settle_turn(cairn_lane *lane);
 
-/* Charges the current context up to these moments. Call it with the lane's time locked. */
+/* Charges the current context up to these moments, by each of the two clocks. Call it with the
+ * lane's time locked. */
 void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu);
 
-/* Counts an event that was dropped without memory. */
+/* Counts an event that was dropped for lack of memory. */
 void crn_lane_drop(cairn_lane *lane);
 
-/* Charges the time that the lane's waits show, before its time begins anew. Call it with the lane's
- * time locked. */
+/* Charges the time that the lane's waits show (charge.c). Call it with the lane's time locked. */
 void crn_lane_charge_waits(cairn_lane *lane);
 
 /* Charges the time since the last sample to the current context; the second function processes
@@ -449,8 +455,9 @@ static inline void crn_lane_charge_rest(cairn_lane *lane)
     crn_lane_charge_now(lane);
 }
 
-/* Begins the intervals of sampled ticks, once for all threads that use a lane in turn: short-lived
- * threads would otherwise cut most intervals short. The end charges the rest of the last one. */
+/* Begin and end the intervals of sampled ticks; the end charges the rest of the last one. They last
+ * as long as the lane, not as each thread that uses it in turn: short-lived threads would cut most
+ * intervals short. */
 void crn_ticks_begin(cairn_lane *lane);
 uint64_t crn_ticks_mode(const cairn_profile *profile);
 void crn_ticks_finish(cairn_lane *lane);
@@ -462,10 +469,10 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
  * nothing else, leave is fast. Below every stack, as NULL is. */
 #define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
 
-/* Set the stack limits: lowered, so that the next event takes the slow path; or to the stack's real
- * limits. */
+/* Set the strand's stack limits: lowered, so that the next event takes the slow path; or those of
+ * its stack, unless each event must take it. */
 void crn_strand_arm(cairn_strand *strand);
-void crn_strand_rest(cairn_strand *strand);
+void crn_strand_disarm(cairn_strand *strand);
 bool crn_strand_grow(cairn_strand *strand);
 
 /* ---- idle.c: the sampling thread sleeps while there are no events ---- */
@@ -473,21 +480,24 @@ bool crn_strand_grow(cairn_strand *strand);
 /* Returns a random gap between samples, in periods. */
 double crn_sampler_gap(const cairn_profile *profile, uint64_t *random);
 
-/* Sampling thread, after a round: begins to sleep after enough consecutive quiet ones. */
+/* After a round, in which no lane had an event if `quiet`: after enough such rounds in a row, the
+ * sleep begins. Thread: the sampling one. */
 void crn_sampler_rest(cairn_profile *profile, bool quiet);
 
-/* Sampling thread: ends the sleep. */
+/* Ends the sleep. Thread: the sampling one. */
 void crn_sampler_resume(cairn_profile *profile);
 
-/* Sampling thread: returns true if an event has ended the sleep, and sets the time of the next
- * sample (CLOCK_MONOTONIC, ns). */
+/* Returns true if an event has ended the sleep, and sets the time of the next sample
+ * (CLOCK_MONOTONIC, ns). Thread: the sampling one. */
 bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t *next);
 
-/* Ends the sleep: a strand begins to run, or recording is switched on. Signal safe. */
+/* Wakes the sampling thread if it sleeps: a strand begins to run, or recording is switched on.
+ * Signal safe. */
 void crn_sampler_wake(cairn_profile *profile);
 
-/* With the lane's time locked, for a request that was taken: if the sampler sleeps, wakes it, and
- * moves the request to the last sample that it would have made. `own`: the lane's owner calls. */
+/* Takes the clocks' readings of a request. If the sampler sleeps, wakes it, and sets them to the
+ * last sample that it would have made meanwhile. `own`: the lane's owner calls. Call it with the
+ * lane's time locked. */
 void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
@@ -511,7 +521,7 @@ void crn_timer_forget(cairn_lane *lane);
  * Cairn runs or a thread's end will be reported. */
 void crn_stay_loaded(void);
 
-/* Charges the calling thread's time so far. */
+/* Charges the time up to now on all lanes that the calling thread owns. */
 void crn_profile_charge_own(cairn_profile *profile);
 
 /* Registers fork handlers for all profiles; for this one. */
@@ -528,9 +538,9 @@ void crn_lane_abandon(cairn_lane *lane);
 bool crn_lane_is_buried(const cairn_lane *lane);
 extern cairn_profile crn_grave; /* the profile of abandoned lanes */
 
-/* Unmaps the permanent mapping of the lane's header. */
-void crn_lane_release_face(cairn_lane *lane);
-void crn_lane_detach_face(cairn_lane *lane);
+/* Unmap the second mapping of the lane's header; in a child of fork, make it private. */
+void crn_lane_unmap_header(cairn_lane *lane);
+void crn_lane_detach_header(cairn_lane *lane);
 
 /* In a child of fork: makes its capture, if it has none yet. Thread: any, without the profile's
  * lock. */

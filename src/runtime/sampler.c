@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sampling thread. It writes none of a profile's figures: it stores the clocks' readings and
- * asks the owner of each lane to look. The context cannot change before the owner's next event, so
- * the owner charges the context that was current at that time. If the owner has no event for a
- * whole period, the time that it will charge is shown in the file. docs/SAMPLING.md derives the
- * accuracy.
+ * The sampling thread. It writes none of a profile's figures. In each round it stores the clocks'
+ * readings in each lane and sends the lane's owner to the slow path: a sample is *requested*. The
+ * context cannot change before the owner's next event, and there the owner charges the time up to
+ * the request to the context that was current. If the owner has no event for a whole period, the
+ * time that it will charge is shown in the file (a *promise*, stored in one of the lane's two
+ * *waits*). docs/SAMPLING.md derives the accuracy.
  */
 #include <sys/prctl.h>
 
@@ -17,6 +18,7 @@ enum {
     CALIBRATE_NS = 10000000   /* ns between calibrations of the clock */
 };
 
+/* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
 static bool samples_by_thread(const cairn_profile *profile)
@@ -27,9 +29,9 @@ static bool samples_by_thread(const cairn_profile *profile)
 
 /* ---- processor time ---- */
 
-/* Returns true if the thread computes or wants to: processor time is charged only then. If its
- * clock advances while we look, it computes. If not, it waits or was preempted, perhaps by this
- * very thread, and the system must be asked which. */
+/* Returns true if the thread is computing, or would if it had a core: processor time is charged
+ * only then. If its clock advances between two readings, it computes. If not, it waits or was
+ * preempted, perhaps by the sampling thread, and the kernel must be asked which. */
 static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
 {
     uint64_t again;
@@ -41,8 +43,9 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
-/* Adds the metric when there is something to charge, so that captures of idle machines are without
- * it. Does not wait for the profile's lock: then the next round tries again. */
+/* Adds the metric "ready" when there is something to charge, so that captures of idle machines do
+ * not have it. Does not wait for the profile's lock: if it is taken, returns false, and the next
+ * round tries again. */
 static bool has_ready_metric(cairn_profile *profile)
 {
     if (profile->ready)
@@ -58,8 +61,8 @@ static bool has_ready_metric(cairn_profile *profile)
     return metric != CAIRN_METRIC_MAX;
 }
 
-/* Notes how long the thread was ready to run without a core. What it was before its first look may
- * be another lane's. */
+/* Adds the time that the thread was ready to run without a core since the last look. Its figure at
+ * the first look is left out: the thread may have run on another lane until then. */
 static void look_at_ready(cairn_lane *lane)
 {
     uint64_t ready;
@@ -76,8 +79,8 @@ static void look_at_ready(cairn_lane *lane)
     lane->seen_ready = ready;
 }
 
-/* Returns the thread's CPU time if its context is to be charged, otherwise 0. A thread that used
- * none since the last round does not compute. */
+/* Returns the thread's CPU time if its context is to be charged, otherwise 0. A thread that used no
+ * CPU time since the last round does not compute. */
 static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 {
     uint64_t cpu;
@@ -92,8 +95,8 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 
 /* ---- waits ---- */
 
-/* Returns which of the two waits shows the record's time; NULL if it is a third context, which
- * cannot be shown before its first event. */
+/* Returns the one of the lane's two waits that can show the record's time; NULL if both show other
+ * records: the owner has had no event to charge them. */
 static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
 {
     crn_disk_wait *last = &disk->waits[disk->waits[1].clock != 0];
@@ -102,8 +105,8 @@ static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
     return last == disk->waits ? last + 1 : NULL;
 }
 
-/* Shows the time that the context will be charged. A preempted enter may still change the context
- * afterwards: the owner charges the context that was shown. */
+/* Shows in the file that the current context will be charged up to `clock`. An enter of the owner
+ * that was preempted may change the context meanwhile: the owner charges the one that is shown. */
 static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 {
     if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the record */
@@ -134,7 +137,8 @@ static bool waits(cairn_lane *lane)
 
 /* ---- rounds ---- */
 
-static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *round)
+/* Stores a request for a sample; its clock last, because that makes it valid. */
+static void request(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *round)
 {
     if (cpu)
         PUT(lane->pending.cpu, cpu);
@@ -146,9 +150,9 @@ static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *
     __atomic_store_n(&lane->pending.clock, clock, __ATOMIC_RELEASE);
 }
 
-/* With the lane's time locked, so that the lane is still that of the thread whose clock was
- * read. A lane that has not noticed a switch of recording has no time to show: it will charge up to
- * the switch off, and begin anew at the switch on. */
+/* Requests a sample. The lane's time is locked, so that its owner is still the thread whose clock
+ * was read. A lane whose owner has not noticed that recording was switched is skipped: it will
+ * charge the time up to the switch off, and begin anew at the switch on. */
 static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
 {
     cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
@@ -158,14 +162,15 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
     bool waited = waits(lane);
     bool samples = samples_by_thread(lane->profile);
     if (samples)
-        make_due(lane, clock, cpu, round);
+        request(lane, clock, cpu, round);
     if (waited)
         promise(lane, running, clock);
     if (samples)
         crn_strand_arm(running);
 }
 
-/* If the owner holds the lock, this round skips the lane. */
+/* Requests a sample of the lane, if a strand runs on it; skips it in this round if the owner holds
+ * the lock of its time. */
 static void ask(cairn_lane *lane, crn_round *round)
 {
     const cairn_profile *profile = lane->profile;
@@ -206,13 +211,14 @@ static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
 
-/* For the period at which sampling costs at most its share of the running lanes' time: this
- * thread's time plus the owners'. It is adapted slowly, as one slow round means little. */
+/* What sampling has cost: the time of this thread and, for each request, of the owner. */
 typedef struct costs {
     uint64_t rounds, asked, running; /* since the last adaptation */
     uint64_t cpu;                    /* of this thread, at that time */
 } costs;
 
+/* Adapts the period, so that sampling costs at most its share of the running lanes' time
+ * (`sample_overhead`). Slowly, as one slow round means little. */
 static void adapt(cairn_profile *profile, costs *costs)
 {
     enum { ENOUGH = 64 };
@@ -235,6 +241,7 @@ static void adapt(cairn_profile *profile, costs *costs)
 
 /* ---- the thread ---- */
 
+/* Adds a round to the capture's statistics. */
 static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
 {
     crn_disk_header *header = profile->capture.header;
@@ -251,8 +258,8 @@ typedef struct state {
     costs costs;
 } state;
 
-/* The program uses the signal itself after all: stops sending ours. */
-static void keep_signal(cairn_profile *profile)
+/* Rearms the timers of the timer sampler; stops them if the program has taken their signal. */
+static void look_at_timers(cairn_profile *profile)
 {
     if (profile->how_sampled != CAIRN_SAMPLER_TIMER || profile->sampler.stopped_timers)
         return;
@@ -269,8 +276,8 @@ static void keep_signal(cairn_profile *profile)
     crn_threads_unlock();
 }
 
-/* Counts a round that sampled, and lets the sampler sleep if no lane has had an event. Gaps that
- * contain sleep are no periods. */
+/* Counts a round that sampled, and lets the sampler sleep if lanes have had no events for long. The
+ * gap before a round is not counted if it contains sleep. */
 static void after_round(cairn_profile *profile, const crn_round *round, state *state, uint64_t now)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -289,8 +296,8 @@ static void after_round(cairn_profile *profile, const crn_round *round, state *s
     crn_sampler_rest(profile, !round->asked);
 }
 
-/* Waits for the next round. Returns false if the thread must end. After sleep the next sample comes
- * as long after the event as drawn. */
+/* Waits for the next round. Returns false if the thread must end. After sleep, waits for the rest
+ * of the gap that contains the event (idle.c). */
 static bool wait_for_round(cairn_profile *profile, state *state)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -324,7 +331,7 @@ static void *run(void *data)
         if (samples)
             after_round(profile, &round, &state, now);
         if (now - calibrated > CALIBRATE_NS) {
-            keep_signal(profile);
+            look_at_timers(profile);
             crn_profile_moment(profile);
             calibrated = now;
         }

@@ -9,8 +9,8 @@
 
 enum {
     STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is unused */
-    STACK_SPARE = 4                 /* behind the end: compiled hosts write there before they
-                                       check the limit */
+    STACK_SPARE = 4                 /* entries behind the end: compiled hosts write there
+                                       without a check */
 };
 
 /* ---- stack limits ---- */
@@ -20,7 +20,7 @@ static inline bool is_off(const cairn_strand *strand)
     return CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_OFF;
 }
 
-/* Returns false without memory. */
+/* Makes the stack larger, or allocates it. Returns false without memory. */
 bool crn_strand_grow(cairn_strand *strand)
 {
     if (crn_lane_is_buried(crn_lane_of(strand)))
@@ -34,11 +34,11 @@ bool crn_strand_grow(cairn_strand *strand)
     strand->end = stack + size;
     strand->hot.bottom = stack + 1;
     strand->hot.top = stack + used;
-    crn_strand_rest(strand);
+    crn_strand_disarm(strand);
     return true;
 }
 
-/* A compiled host may have written behind the end. */
+/* A compiled host may have pushed frames behind the end, so more than one step can be needed. */
 bool cairn_priv_room(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
@@ -48,7 +48,8 @@ bool cairn_priv_room(cairn_priv_strand *priv)
     return true;
 }
 
-/* Frames without memory are only counted, and so are those above them. */
+/* Pushes the current context as a caller. A frame for which there is no memory is only counted, and
+ * so are those above it: then returns false. */
 static bool push(cairn_strand *strand)
 {
     if (strand->lost || !cairn_priv_room(&strand->hot)) {
@@ -93,11 +94,12 @@ static inline bool attend(cairn_strand *strand)
     crn_mode mode = crn_profile_mode(lane->profile);
     const uint32_t *high = CAIRN_PRIV_READ(strand->hot.high);
     if (mode != CRN_MODE_EXACT && high != strand->end && high != CRN_HIGH_OFF)
-        crn_strand_rest(strand);
+        crn_strand_disarm(strand);
     return mode != CRN_MODE_OFF;
 }
 
-/* Separate, so that the common case needs no stack frame. */
+/* Enter, when something may be pending. Not inlined, so that the common case needs no stack frame.
+ */
 __attribute__((noinline)) static void enter_attending(cairn_strand *strand, cairn_block block)
 {
     if (strand->records) {
@@ -124,7 +126,8 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Makes the edge for `block`. Nothing is pending. Returns 0 if the block was never added. */
+/* Adds the edge for `block` and returns the callee's node offset. Nothing is pending. Returns 0 if
+ * the block was never added to the profile. */
 __attribute__((noinline)) static uint64_t extend(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -134,8 +137,8 @@ __attribute__((noinline)) static uint64_t extend(cairn_strand *strand, cairn_blo
            (uint64_t)CRN_RECORD_WORDS;
 }
 
-/* Follows the edge for `block` and counts the call, if only the record had another callee cached or
- * the edge is new. Nothing is pending. Returns false if the block was never added. */
+/* Enters `block` if nothing is pending: follows an edge that the record's cached callees lack, or
+ * adds it, and counts the call. Returns false if the block was never added to the profile. */
 static inline bool follow(cairn_priv_strand *priv, cairn_block block)
 {
     uint64_t callee = crn_graph_recall(priv->lane, priv->current, block);
@@ -148,8 +151,8 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Returns true if wall time is exact and attend would do nothing but charge it. Then enter and
- * leave need no calls: they always come here. */
+/* Returns true if wall time is exact and attend would do nothing but charge it: then enter and
+ * leave, which take the slow path at each event, need no further calls. */
 static inline bool only_charges(const cairn_strand *strand, const cairn_lane *lane)
 {
     return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
@@ -210,7 +213,7 @@ void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
     cairn_lane *lane = crn_lane_of((cairn_strand *)priv);
     crn_graph_make_inline_cache(&lane->graph);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        crn_strand_rest(strand);
+        crn_strand_disarm(strand);
 }
 
 void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Storage of spans and their details, and the thread that prepares space.
+ * Storage of a lane's spans and of their details (attributes, hand-offs, waits): two streams of
+ * chunks (stream.h). A thread, the preparer, prepares chunks ahead.
  */
 #include <sys/mman.h>
 
@@ -10,14 +11,14 @@
 #include "runtime/span.h"
 
 enum {
-    SLEEP_NS = 500000000, /* period after QUIET rounds without a chunk taken; taking one wakes it */
-    QUIET = 32,           /* rounds */
-    IDLE_NS = 2000000,    /* period of the preparing thread */
-    BUSY_NS = 500000,     /* the same while space is being used */
-    STOCK_FIRST = 2,      /* chunks */
+    SLEEP_NS = 500000000, /* its period after QUIET rounds without a chunk taken: it sleeps */
+    QUIET = 32,
+    IDLE_NS = 2000000, /* period of the preparer */
+    BUSY_NS = 500000,  /* the same while chunks are being taken */
+    STOCK_FIRST = 2,   /* chunks */
     STOCK_MOST = 64,
     HALF = CRN_STREAM_CHUNKS / 2,
-    LANES_FEW = 32,            /* up to this many lanes get space at their first span */
+    LANES_FEW = 32,            /* the first lanes, which get several chunks at their first span */
     LANES_MOST = 0xffffe,      /* limit on lanes that span names can hold */
     RING_DEFAULT = 64 << 20,   /* bytes */
     LIMIT_LEAST = 1024 * 1024, /* bytes */
@@ -28,7 +29,8 @@ enum {
 _Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
 _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
 
-/* A lane that takes its first chunk will need more soon. */
+/* Takes a chunk. Wakes the preparer if it sleeps or has not been started, or if the lane took its
+ * first chunk: it will need more soon. */
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     char *chunk = crn_stream_take(stream);
@@ -42,8 +44,9 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
 
 /* ---- spans ---- */
 
-/* Begins a half round of span numbers. Open spans with reused numbers, which were overwritten long
- * ago, are forgotten. Details go into a new chunk, because each chunk belongs to one half. */
+/* In a ring, span numbers wrap around in two halves. Begins a half: open spans with numbers of it
+ * are from the round before, and have been overwritten, so they are forgotten. Details go into a
+ * new chunk, because each chunk belongs to one half. */
 static void begin_half(cairn_lane *lane, uint64_t half)
 {
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
@@ -62,7 +65,7 @@ static bool take_chunk(cairn_lane *lane)
     crn_stream *stream = &lane->spans;
     uint64_t number = stream->taken, given = stream->given;
     cairn_priv_span *chunk = (cairn_priv_span *)(void *)take_from(lane, stream);
-    /* Before any span ends whose end cannot be recorded any more: readers ignore these parts. */
+    /* Counted before any of these spans can end: readers ignore chunks that were overwritten. */
     CAIRN_PRIV_ADD(lane->disk->spans_recycled,
                    (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
     if (!chunk)
@@ -214,8 +217,8 @@ static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
     return found;
 }
 
-/* Among thousands of lanes, only those that have filled half of their first chunk get more
- * space. */
+/* Lanes beyond the first few start with one chunk for each stream (`modest`), as there may be
+ * thousands. A stream gets more space when half of that chunk is filled. */
 static void look_at_modest(cairn_lane *lane)
 {
     if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
@@ -232,7 +235,8 @@ static void look_at_modest(cairn_lane *lane)
     }
 }
 
-/* Prepares space for the lane with the least, repeatedly, because space is used meanwhile. */
+/* Prepares chunks, each time for the stream with the fewest ready ones, because lanes take chunks
+ * meanwhile. Returns true if there was anything to do. */
 static bool prepare_lanes(cairn_profile *profile)
 {
     cairn_lane *first = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
@@ -279,6 +283,8 @@ static bool start_preparer(cairn_profile *profile)
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
+/* Beside a sampling thread the preparer is started only when it is wanted, by that thread
+ * (crn_preparer_start_if_wanted). */
 bool crn_preparer_start(cairn_profile *profile)
 {
     const crn_helper *sampler = &profile->sampler.helper;
@@ -309,6 +315,7 @@ typedef struct in_use {
     uint32_t count;
 } in_use;
 
+/* Returns the number of bytes of a chunk of the file that hold data. */
 static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
 {
     const in_use *in_use = data;
@@ -341,7 +348,7 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
     default:
         return chunk->size;
     }
-    if (unused > stream->identity.size) /* exit interrupted a change: all may be in use */
+    if (unused > stream->identity.size) /* exit in a signal handler, between changes of both */
         unused = 0;
     uint64_t used = crn_stream_used(stream) - unused;
     uint64_t left = used > chunk->place ? used - chunk->place : 0;

@@ -74,7 +74,7 @@ void crn_stack_enter(cairn_strand *strand, cairn_block block)
         strand->lost++;
         crn_lane_drop(crn_lane_of(strand));
     }
-    crn_stack_rest(strand);
+    crn_stack_disarm(strand);
 }
 
 void crn_stack_replace(cairn_strand *strand, cairn_block block)
@@ -89,7 +89,7 @@ void crn_stack_replace(cairn_strand *strand, cairn_block block)
         strand->only.top[-1] = block;
         invalidate(strand, held - 1);
     }
-    crn_stack_rest(strand);
+    crn_stack_disarm(strand);
 }
 
 void crn_stack_leave(cairn_strand *strand)
@@ -102,7 +102,7 @@ void crn_stack_leave(cairn_strand *strand)
         drop_to(strand, crn_stack_held(strand) - 1);
     else
         lane->disk->misuses++;
-    crn_stack_rest(strand);
+    crn_stack_disarm(strand);
 }
 
 void crn_stack_unwind(cairn_strand *strand, cairn_mark mark)
@@ -118,7 +118,7 @@ void crn_stack_unwind(cairn_strand *strand, cairn_mark mark)
         strand->lost = 0;
         drop_to(strand, mark);
     }
-    crn_stack_rest(strand);
+    crn_stack_disarm(strand);
 }
 
 cairn_mark cairn_priv_stack_enter(cairn_priv_stack *stack, cairn_block block)

@@ -20,7 +20,7 @@ static inline size_t crn_stack_held(const cairn_strand *strand)
 }
 
 /* Sets the limits to the stack's real ones. */
-void crn_stack_rest(cairn_strand *strand);
+void crn_stack_disarm(cairn_strand *strand);
 
 /* The lane has a new graph: forgets the records of the old one. */
 void crn_stack_forget(cairn_strand *strand);

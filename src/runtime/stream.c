@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Streams: preparing chunks on one thread, taking them on another.
+ */
 #include "runtime/stream.h"
 
 #include <errno.h>
@@ -7,7 +10,7 @@
 #include <sys/mman.h>
 
 enum {
-    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that are made when the first chunk is taken */
+    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that the writer makes with the first chunk */
     AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024,
     AHEAD_MOST = 16 * 1024 * 1024,
     WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
@@ -15,8 +18,8 @@ enum {
     AHEAD_SHARE = 16,             /* limit on chunks prepared for one stream, as a share of the
                                      file */
     RING_LEAST = 2,               /* chunks: one is written while another is cleared */
-    RING_SHARE = 4,               /* share of a ring that is kept ready */
-    RING_AHEAD = 32,              /* limit on that, in chunks */
+    RING_SHARE = 4,               /* a full ring keeps 1 / RING_SHARE of its chunks ready, */
+    RING_AHEAD = 32,              /* at most so many */
     BATCH = 1024 * 1024           /* bytes that are made at once */
 };
 
@@ -61,13 +64,14 @@ static void offer(crn_stream *stream, char *base)
     __atomic_store_n(&stream->prepared, number + 1, __ATOMIC_RELEASE);
 }
 
+/* Returns how many chunks of a full ring are kept ready. */
 static uint32_t share_of_ring(uint32_t made)
 {
     uint32_t share = made / RING_SHARE;
     return share < 1 ? 1 : share > RING_AHEAD ? RING_AHEAD : share;
 }
 
-/* No more chunks will come. */
+/* The section will not grow any more: a ring begins to overwrite, another stream ends. */
 static void end_growth(crn_stream *stream)
 {
     if (stream->ring && stream->made >= RING_LEAST)
@@ -105,13 +109,14 @@ static bool grow(crn_stream *stream, uint64_t count)
     return true;
 }
 
+/* Returns true if a chunk that was given up has not been cleared yet. */
 static bool can_clear(const crn_stream *stream)
 {
     return stream->prepared - stream->made < __atomic_load_n(&stream->given, __ATOMIC_ACQUIRE);
 }
 
-/* Clears the oldest chunk of a full ring if it has been overwritten. Readers must never see a
- * mixture of old and new. */
+/* Clears the oldest chunk of a full ring, if the writer has given it up, and offers it again.
+ * Readers must never see a mixture of old and new. */
 static bool clear_oldest(crn_stream *stream)
 {
     if (!can_clear(stream))
@@ -177,15 +182,17 @@ bool crn_stream_prepare(crn_stream *stream)
 
 /* ---- open and close ---- */
 
-/* Returns at least one. */
+/* Returns how many chunks these bytes are, at least one. */
 static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 {
     return bytes > plan->chunk_size ? bytes / plan->chunk_size : 1;
 }
 
+/* Returns the limit on chunks. */
 static uint32_t chunks_within(const crn_stream_plan *plan)
 {
-    /* Numbers of a ring wrap around: it must be clear which half of a round is meant. */
+    /* The table has an entry for each chunk. A ring, whose numbers wrap around, has fewer chunks
+     * than half of it: begin_half (span_space.c) relies on that. */
     uint64_t room = plan->ring ? CRN_STREAM_CHUNKS / 2 - 1 : CRN_STREAM_CHUNKS;
     uint64_t most = plan->most ? plan->most / plan->chunk_size : room;
     most = most < room ? most : room;
@@ -196,11 +203,11 @@ static uint32_t chunks_within(const crn_stream_plan *plan)
 static bool open_ring(crn_stream *stream)
 {
     stream->bases = reserve_table();
-    stream->nowhere = crn_address_reserve(stream->identity.size);
-    if (!stream->bases || !stream->nowhere ||
-        mprotect(stream->nowhere, stream->identity.size, PROT_READ | PROT_WRITE) != 0)
+    stream->dummy = crn_address_reserve(stream->identity.size);
+    if (!stream->bases || !stream->dummy ||
+        mprotect(stream->dummy, stream->identity.size, PROT_READ | PROT_WRITE) != 0)
         return false;
-    touch(stream->nowhere, stream->identity.size);
+    touch(stream->dummy, stream->identity.size);
     return true;
 }
 
@@ -236,7 +243,7 @@ void crn_stream_close(crn_stream *stream)
     uint64_t size = stream->identity.size;
     for (uint32_t i = 0; stream->chunks && i < stream->made; i++)
         crn_address_release(stream->ring ? stream->bases[i] : stream->chunks[i], size);
-    crn_address_release(stream->nowhere, size);
+    crn_address_release(stream->dummy, size);
     release_table((void *)stream->chunks);
     release_table((void *)stream->bases);
     *stream = (crn_stream){0};
@@ -244,18 +251,19 @@ void crn_stream_close(crn_stream *stream)
 
 /* ---- writer ---- */
 
-/* Marks chunks older than the limit as overwritten, counting the one taken now. */
-static void give(crn_stream *stream, uint64_t number)
+/* Gives up the chunks of a full ring that are not among the newest `kept`, if chunk `number` is
+ * taken. */
+static void give_up_oldest(crn_stream *stream, uint64_t number)
 {
     uint32_t kept = __atomic_load_n(&stream->kept, __ATOMIC_ACQUIRE);
     uint64_t given = stream->given;
     while (kept && given + kept <= number)
-        stream->chunks[given++ % CRN_STREAM_CHUNKS] = stream->nowhere;
+        stream->chunks[given++ % CRN_STREAM_CHUNKS] = stream->dummy;
     __atomic_store_n(&stream->given, given, __ATOMIC_RELEASE);
 }
 
-/* Makes the first chunks: the preparer does not touch a stream that nothing was taken from. Not a
- * cancellation point, like the growth of a section. */
+/* Makes the first chunks: the preparing thread leaves a stream alone that nothing was taken from.
+ * Not a cancellation point, as the growth of a section is none. */
 static void prepare_first(crn_stream *stream)
 {
     int saved = errno, cancelling;
@@ -270,7 +278,7 @@ char *crn_stream_take(crn_stream *stream)
     uint64_t number = stream->taken;
     if (!number && !stream->prepared && __atomic_load_n(&stream->open, __ATOMIC_RELAXED))
         prepare_first(stream);
-    give(stream, number);
+    give_up_oldest(stream, number);
     if (number == __atomic_load_n(&stream->prepared, __ATOMIC_ACQUIRE))
         return NULL;
     __atomic_store_n(&stream->taken, number + 1, __ATOMIC_RELEASE);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * stream.h - a section of the capture to which one thread appends without waiting: another thread
- * prepares chunks ahead (allocates, maps and touches them), so the writer makes no system call and
- * has no page fault.
+ * stream.h - a section of the capture to which one thread, the writer, appends without waiting:
+ * another thread prepares chunks ahead (allocates, maps and touches them), so that the writer makes
+ * no system call and has no page fault.
  *
- * In a ring, the oldest chunk is overwritten when the limit is reached. The writer says so when it
- * takes a chunk; the preparing thread clears the old one. References to overwritten chunks lead to
- * a dummy chunk.
+ * In a ring, when the limit is reached, the oldest chunk is overwritten. When the writer takes a
+ * chunk, it gives the oldest one up and points its table entry to a dummy chunk, which harmlessly
+ * takes what is still written through that entry. The preparing thread clears the chunk and offers
+ * it again.
  */
 #ifndef CRN_RUNTIME_STREAM_H
 #define CRN_RUNTIME_STREAM_H
@@ -21,23 +22,23 @@ typedef struct crn_stream {
     crn_disk_chunk identity; /* kind and lane; size of each chunk */
     uint32_t most;           /* limit on chunks */
     bool ring;
-    bool modest;    /* no more chunks are wanted until the preparing thread says otherwise */
-    uint32_t first; /* chunks to make when the first one is taken */
+    bool modest;    /* one chunk is enough for now: nothing is prepared */
+    uint32_t first; /* number of chunks that the writer makes with the first one */
     bool open;      /* fully initialised, for the preparing thread; atomic */
     char **chunks;  /* by number modulo CRN_STREAM_CHUNKS */
-    char *nowhere;  /* of a ring: dummy chunk */
+    char *dummy;    /* of a ring: chunk for writes to chunks that were given up */
     /* Written by the preparing thread: */
     uint64_t prepared; /* number of prepared chunks; atomic */
     uint32_t made;     /* chunks of the file */
-    uint32_t kept;     /* of a full ring: number of the last chunks that are kept; atomic */
+    uint32_t kept;     /* of a full ring: number of newest chunks that are not given up; atomic */
     bool ended;        /* no more chunks will come; atomic */
-    uint64_t seen;     /* `taken` at the last look */
+    uint64_t seen;     /* `taken` at the last crn_stream_look */
     uint64_t since, taken_then; /* a moment in ns, and `taken` at that moment */
     uint32_t ahead, furthest;   /* number of chunks to prepare ahead, and its maximum so far */
     char **bases;               /* of a ring: addresses of the file's chunks */
     /* Written by the writer: */
     uint64_t taken; /* number of taken chunks; atomic */
-    uint64_t given; /* of a ring: number of overwritten chunks; atomic */
+    uint64_t given; /* of a ring: number of chunks given up so far; atomic */
 } crn_stream;
 
 /* Parameters of a stream: at most `most` bytes; 0: only the capture's limit holds. */
@@ -59,18 +60,19 @@ void crn_stream_close(crn_stream *stream);
  * crn_disk_ring. Thread: the writer. */
 char *crn_stream_take(crn_stream *stream);
 
-/* Adapts the number of chunks to keep ready: those used in a tenth of a second, and twice those
- * taken since the last call. `now`: CLOCK_MONOTONIC, ns. One caller of this and the next two at a
- * time. */
+/* Adapts the number of chunks to keep ready: as many as are taken in a tenth of a second, and twice
+ * as many as now if more than half of them were taken since the last call. `now`: CLOCK_MONOTONIC,
+ * ns. Thread: the preparing one, as of the next three. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
-/* Returns the number of chunks that are ready; returns true if more are wanted and possible. None
- * are before the first is taken, since most programs write nothing. */
+/* Returns the number of chunks that are ready. */
 uint64_t crn_stream_stock(const crn_stream *stream);
+
+/* Returns true if more chunks should be ready and can be. Not before the first is taken, since most
+ * programs write nothing. */
 bool crn_stream_wants(const crn_stream *stream);
 
-/* Prepares some chunks. Waits for the disk: not for the writer. Returns true if there was anything
- * to do. */
+/* Prepares some chunks; may wait for the disk. Returns true if there was anything to do. */
 bool crn_stream_prepare(crn_stream *stream);
 
 /* Returns the number of bytes taken so far. */

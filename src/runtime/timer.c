@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The timer sampler: a timer for each lane on the CPU clock of its thread. Its signal goes off
- * only while the thread computes, and is delivered on return to user mode, so no system call is
+ * The timer sampler: a timer for each lane on the CPU clock of its thread. It expires only while
+ * the thread computes, and its signal is delivered on return to user mode, so no system call is
  * interrupted. The handler stores the clocks' readings and lowers the strand's limits, as the
  * sampling thread does from outside.
  *
- * A signal may arrive after the lane has moved or ended. So it refers not to the lane but to a
- * slot, which is never freed; a lane is removed from its slot before it is freed, while no handler
- * uses it.
+ * A signal may arrive after the lane has moved to another thread or been freed. So it carries the
+ * address of a crn_timer, which is never freed, but used again. A lane is taken out of its
+ * crn_timer before it is freed, when no handler uses it any more.
  */
 #include <errno.h>
 #include <sched.h>
@@ -23,13 +23,13 @@ struct crn_timer {
     timer_t timer;
     uint64_t random; /* atomic */
     uint64_t period_ns;
-    crn_timer *next; /* in the list of free slots */
-    crn_timer *next_slot;
+    crn_timer *next; /* in the list of free ones */
+    crn_timer *next_of_all;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static crn_timer *spare;
-static crn_timer *slots;  /* all slots */
+static crn_timer *spare; /* list of free ones */
+static crn_timer *all;
 static int signal_number; /* 0 until one is chosen; atomic */
 
 /* ---- the signal ---- */
@@ -46,6 +46,7 @@ static void set_timer(crn_timer *timer)
     timer_settime(timer->timer, 0, &time, NULL);
 }
 
+/* Requests a sample of the lane, as the sampling thread does. */
 static void ask(cairn_lane *lane)
 {
     if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) != crn_thread_self() ||
@@ -89,7 +90,8 @@ static bool is_ours(int number)
            now.sa_sigaction == handle;
 }
 
-/* Emulators accept handlers for signals that they never deliver. */
+/* Returns true if timers can send the signal: emulators accept handlers for signals that they never
+ * deliver. */
 static bool can_be_sent(int number)
 {
     timer_t timer;
@@ -135,37 +137,37 @@ bool crn_timers_are_ours(void)
 
 /* ---- timers ---- */
 
-static crn_timer *take_slot(void)
+static crn_timer *take(void)
 {
     pthread_mutex_lock(&lock);
     crn_timer *timer = spare;
     if (timer) {
         spare = timer->next;
     } else if ((timer = crn_try_calloc(1, sizeof *timer))) {
-        timer->next_slot = slots;
-        slots = timer;
+        timer->next_of_all = all;
+        all = timer;
     }
     pthread_mutex_unlock(&lock);
     return timer;
 }
 
 /* Under the lock. */
-static void free_slot(crn_timer *timer)
+static void make_spare(crn_timer *timer)
 {
     timer->next = spare;
     spare = timer;
 }
 
-static void give_slot(crn_timer *timer)
+static void give_back(crn_timer *timer)
 {
     pthread_mutex_lock(&lock);
-    free_slot(timer);
+    make_spare(timer);
     pthread_mutex_unlock(&lock);
 }
 
 static bool start(cairn_lane *lane)
 {
-    crn_timer *timer = take_slot();
+    crn_timer *timer = take();
     if (!timer)
         return false;
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
@@ -175,7 +177,7 @@ static bool start(cairn_lane *lane)
     timer->period_ns = lane->profile->sample_period_ns;
     __atomic_store_n(&timer->random, lane->profile->seed + lane->number, __ATOMIC_RELAXED);
     if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer->timer) != 0) {
-        give_slot(timer);
+        give_back(timer);
         return false;
     }
     lane->timer = timer;
@@ -184,7 +186,8 @@ static bool start(cairn_lane *lane)
     return true;
 }
 
-/* Without a timer, time is charged when ownership ends, and the report says so. */
+/* If there is no timer, the thread's time is charged only when it gives the lane up, and reports
+ * say so. */
 void crn_timer_start(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -193,7 +196,7 @@ void crn_timer_start(cairn_lane *lane)
         crn_profile_stop(profile, CAIRN_E_THREAD);
 }
 
-/* Waits for handlers in other threads, which take little time. */
+/* Waits until no handler in another thread uses the timer, which takes little time. */
 void crn_timer_stop(cairn_lane *lane)
 {
     crn_timer *timer = lane->timer;
@@ -203,19 +206,19 @@ void crn_timer_stop(cairn_lane *lane)
     __atomic_store_n(&timer->lane, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timer->handled, __ATOMIC_SEQ_CST))
         sched_yield();
-    pthread_mutex_lock(&lock); /* so that a timer with a new owner is not rearmed */
+    pthread_mutex_lock(&lock); /* crn_timers_go_on must not rearm a deleted timer */
     timer_delete(timer->timer);
-    free_slot(timer);
+    make_spare(timer);
     pthread_mutex_unlock(&lock);
 }
 
-/* Programs that wait for all signals consume ours without the handler, which would have rearmed the
- * timer. Rearming one whose signal is pending does no harm: the kernel keeps one signal a timer,
- * and the gap is chosen anew. */
+/* A program that waits for all signals (sigwait) may consume ours, and then the handler does not
+ * rearm the timer. Rearming a timer whose signal is pending does no harm: the kernel keeps one
+ * signal a timer, and the gap is chosen anew. */
 void crn_timers_go_on(void)
 {
     pthread_mutex_lock(&lock);
-    for (crn_timer *timer = slots; timer; timer = timer->next_slot) {
+    for (crn_timer *timer = all; timer; timer = timer->next_of_all) {
         struct itimerspec left;
         if (__atomic_load_n(&timer->lane, __ATOMIC_SEQ_CST) &&
             timer_gettime(timer->timer, &left) == 0 && !left.it_value.tv_sec &&
@@ -229,7 +232,7 @@ void crn_timers_go_on(void)
 void crn_timers_begin_child(void)
 {
     pthread_mutex_init(&lock, NULL);
-    for (crn_timer *timer = slots; timer; timer = timer->next_slot)
+    for (crn_timer *timer = all; timer; timer = timer->next_of_all)
         timer->lane = NULL;
 }
 
@@ -241,5 +244,5 @@ void crn_timer_forget(cairn_lane *lane)
         return;
     timer->lane = NULL;
     timer->handled = 0;
-    give_slot(timer);
+    give_back(timer);
 }

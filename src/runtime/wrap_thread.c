@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads and joins that carry hand-offs: a thread's spans belong to its creator, and a join
- * records the wait.
+ * cairn_pthread_create and cairn_pthread_join. The created thread adopts a hand-off of its creator,
+ * so its spans are children of the creator's span; a join records that it waited for the thread's
+ * span.
+ *
+ * A list of threads leads from a pthread_t to the span. A pthread_t may be used again as soon as
+ * its thread has been joined, also by code that knows nothing of this list: so entries can be
+ * stale.
  */
 #include <cairn/scope.h>
 #include <cairn/wrap.h>
@@ -14,17 +19,17 @@
 #include "base/memory.h"
 #include "runtime/process.h"
 
-/* A thread that has not been joined or has not ended. Used by the thread itself and by its
- * joiner. */
+/* A thread that cairn_pthread_create has started. Freed by the last of its users: the thread
+ * itself, the list of threads that were not joined, its joiner. */
 typedef struct started {
     pthread_t thread;
-    uint64_t number;
-    struct started *const *owner; /* points here as long as the thread is this one */
-    cairn_span span;              /* atomic */
+    uint64_t number;              /* in the order of creation */
+    struct started *const *owner; /* the thread's `this_thread` */
+    cairn_span span;              /* of the thread's whole run; atomic */
     cairn_handoff handoff;
     void *(*run)(void *argument);
     void *argument;
-    int users; /* atomic */
+    int users; /* number of users; atomic */
     bool may_be_joined;
     struct started *next;
     char name[];
@@ -33,9 +38,9 @@ typedef struct started {
 /* A thread that is in cairn_pthread_join. */
 typedef struct joining {
     pthread_t thread;
-    uint64_t before; /* threads with this number or a higher one were created after the join
-                        began */
-    started *found;
+    uint64_t
+        before;     /* the joined thread has a lower number: it was created before the join began */
+    started *found; /* the joined thread; NULL: not known yet */
     struct joining *next;
 } joining;
 
@@ -44,8 +49,8 @@ static started *threads; /* threads that were not joined; under lock */
 static joining *joins;   /* under lock */
 static uint64_t created; /* atomic */
 
-/* Thread-local, so it is reset when a pthread_t is reused: shows whether the thread is still the
- * one in the list. */
+/* The calling thread's entry. A thread with the same pthread_t as one that ended has its
+ * thread-local variables at the same place, with another value: that tells them apart. */
 static __thread started *this_thread __attribute__((tls_model("initial-exec")));
 
 void crn_wrap_lock(void)
@@ -58,6 +63,7 @@ void crn_wrap_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Ends a use. */
 static void let_go(started *own)
 {
     if (own && __atomic_sub_fetch(&own->users, 1, __ATOMIC_ACQ_REL) == 0)
@@ -66,8 +72,8 @@ static void let_go(started *own)
 
 /* ---- the list ---- */
 
-/* Removes a thread from the list and returns it, NULL if it is not there. The caller must release
- * it. */
+/* Removes a thread from the list and returns it, NULL if it is not there. The list's use becomes
+ * the caller's. */
 static started *take(pthread_t thread)
 {
     started **place = &threads;
@@ -85,14 +91,16 @@ static void insert(started *own)
     threads = own;
 }
 
+/* Makes the thread the one that the join waits for. */
 static void use(joining *join, started *own)
 {
     join->found = own;
     __atomic_add_fetch(&own->users, 1, __ATOMIC_RELAXED);
 }
 
-/* Adds a thread before it runs the program's code, so that a joiner finds it, even if its creator
- * has no valid pthread_t. An entry with the same pthread_t is of a thread that has ended. */
+/* Adds the calling thread to the list, before it runs the program's code. A join that has begun
+ * already learns of it: the creator may have passed its pthread_t on before pthread_create
+ * returned. An entry with the same pthread_t is of a thread that has ended. */
 static void put(started *own)
 {
     pthread_mutex_lock(&lock);
@@ -105,8 +113,8 @@ static void put(started *own)
     let_go(old);
 }
 
-/* Returns true if the entry's thread still is the one that it was made for. Its memory exists,
- * though it may have ended. */
+/* Returns true if the entry is not stale. Its thread has not been joined, or another one has its
+ * pthread_t, so the memory of thread-local variables exists. */
 __attribute__((no_sanitize("thread"))) static bool is_that(const started *own)
 {
     return __atomic_load_n(own->owner, __ATOMIC_RELAXED) == own;
@@ -129,7 +137,8 @@ static void begin_join(joining *join)
     let_go(stale);
 }
 
-/* Another thread may have its place in the list by now. */
+/* Ends a join; takes the joined thread off the list. By now the list may have another thread with
+ * the same pthread_t, which stays. */
 static void end_join(joining *join, bool joined)
 {
     pthread_mutex_lock(&lock);
@@ -147,6 +156,7 @@ static void end_join(joining *join, bool joined)
     let_go(own);
 }
 
+/* The joiner is cancelled. */
 static void give_up(void *join)
 {
     end_join(join, false);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens a span store: finds the sections, counts and indexes spans and details, and repairs what a
- * damaged file could lead astray.
+ * Opens a span store from a capture: finds the sections of spans and details and lists their
+ * pieces. store_details.c and store_build.c do the rest, and make the store consistent whatever a
+ * damaged file contains.
  */
 #include "profile/profile.h"
 #include "spans/store_opening.h"
@@ -20,6 +21,7 @@ static bool read_table(crn_store_opening *opening, crn_section_kind kind, crn_by
                               bytes, opening->error);
 }
 
+/* Reads the names of attribute keys. */
 static bool open_keys(crn_store_opening *opening, crn_capture_texts *texts)
 {
     crn_bytes bytes;
@@ -35,6 +37,7 @@ static bool open_keys(crn_store_opening *opening, crn_capture_texts *texts)
     return true;
 }
 
+/* Reads the headers of all lanes: their names, and totals of spans that were not recorded. */
 static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 {
     crn_span_store *store = opening->store;
@@ -72,7 +75,8 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 
 /* ---- spans ---- */
 
-/* Adds consecutive spans of a lane. Returns false after the lane's last span. */
+/* Adds consecutive spans of a lane, in pieces. Returns false if a piece ends early: that was the
+ * lane's last span, or the store is full. */
 static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane)
 {
     const cairn_priv_span *spans = (const cairn_priv_span *)(const void *)data;
@@ -102,8 +106,8 @@ static bool open_ring(crn_store_opening *opening, uint32_t lane)
     return true;
 }
 
-/* Finds the details of all lanes. In a live capture this copies them, and must be before any span
- * is copied: a detail is written after the spans that it names, in its lane and in others. */
+/* Finds the details of all lanes. Of a live capture it copies them, before any span is copied: a
+ * detail is written after the spans that it names, so these will be in the copy of the spans. */
 static bool find_details(crn_store_opening *opening)
 {
     bool good = true;
@@ -113,7 +117,8 @@ static bool find_details(crn_store_opening *opening)
     return good;
 }
 
-/* Reads the spans of a lane. It keeps its first spans (a section) or its last ones (a ring). */
+/* Reads the spans of a lane, which are in a section or, if the lane keeps its last spans, in a
+ * ring. */
 static bool open_spans(crn_store_opening *opening, uint32_t lane)
 {
     crn_parts *parts;
