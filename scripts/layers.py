@@ -60,7 +60,7 @@ ARROWS = {
     "cli/top": TOOL + ["cli/common"],
     "cli/view": TOOL + ["cli/common", "cli/convert", "cli/diff", "cli/explain", "cli/fleet",
                         "cli/query", "cli/report", "cli/spans"],
-    "bench": ["src/*", "include/cairn", "tests"],
+    "bench": ["src/*", "include/cairn", "tests", "hosts/outside"],
     "tests": ["src/*", "include/cairn", "cli", "cli/*"],
     "examples": ["include/cairn"],
 }
@@ -93,7 +93,8 @@ LIBRARIES = [
     (r"jansson\.h$", ["cli", "src/formats", "tests"]),
     (r"(zlib|zstd)\.h$", ["cli", "src/fleet", "src/formats", "tests", "bench", "examples"]),
     (r"(protobuf-c/.*|.*\.pb-c\.h)$", ["src/formats", "tests"]),
-    (r"(elfutils/.*|dwarf\.h|gelf\.h|libelf\.h|libiberty/demangle\.h)$", ["src/symbols", "hosts/gcc"]),
+    (r"(elfutils/.*|dwarf\.h|gelf\.h|libelf\.h|libiberty/demangle\.h)$",
+     ["src/symbols", "hosts/gcc", "bench"]),
     (r"(gcc-plugin|plugin-version|tree-pass)\.h$", ["hosts/gcc"]),
     (r"(curses|term)\.h$", ["cli"]),
     (r"microhttpd\.h$", ["cli"]),

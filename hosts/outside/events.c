@@ -27,17 +27,23 @@ enum {
     RING_LARGE = 512,    /* there is space for some large stacks */
     STACK_LARGE = 61440, /* bytes of a stack */
     STACK_SMALL = 8192,
+    REGISTERS_MOST = 33,
     SETTLE_NS = 200000 /* a record is complete this long after its time stamp */
 };
 
 #if defined(__x86_64__)
-enum { FRAME = 6, STACK = 7, PC = 8 }; /* numbers of registers */
-#define REGISTERS ((1u << FRAME) | (1u << STACK) | (1u << PC))
+enum { FRAME = 6, STACK = 7, PC = 16 }; /* numbers in DWARF */
+#define REGISTERS 0xff01ffull           /* ax to ip, r8 to r15 */
+static const uint8_t dwarf_numbers[] = {0, 3, 2,  1,  4,  5,  FRAME, STACK, PC,
+                                        8, 9, 10, 11, 12, 13, 14,    15};
 #elif defined(__aarch64__)
 enum { FRAME = 29, STACK = 31, PC = 32 };
-#define REGISTERS ((1ull << FRAME) | (1ull << STACK) | (1ull << PC))
+#define REGISTERS (1ull << FRAME | 1ull << STACK | 1ull << PC)
+static const uint8_t dwarf_numbers[] = {FRAME, STACK, PC};
 #else
+enum { FRAME, STACK, PC };
 #define REGISTERS 0
+static const uint8_t dwarf_numbers[] = {FRAME, STACK, PC};
 #endif
 
 typedef struct ring {
@@ -403,15 +409,18 @@ static void read_kernel(words *words, crn_event_sample *sample)
     words->at += count * sizeof(uint64_t);
 }
 
-static void read_registers(words *words, crn_unwind_frame *frame)
+/* They come in the order of the kernel's numbers. */
+static void read_registers(words *words, crn_event_sample *sample)
 {
+    uintptr_t all[REGISTERS_MOST] = {0};
     uint64_t abi = next_word(words);
     if (abi == PERF_SAMPLE_REGS_ABI_NONE)
         return;
-    frame->frame = next_word(words); /* in the order of their numbers */
-    frame->stack = next_word(words);
-    frame->pc = next_word(words);
-    frame->interrupted = true;
+    for (size_t i = 0; i < sizeof dwarf_numbers; i++)
+        all[dwarf_numbers[i]] = next_word(words);
+    memcpy(sample->registers, all, sizeof sample->registers);
+    sample->frame = (crn_unwind_frame){
+        .pc = all[PC], .stack = all[STACK], .frame = all[FRAME], .interrupted = true};
 }
 
 static void read_stack(words *words, crn_event_sample *sample)
@@ -437,7 +446,7 @@ static void pass_sample(const crn_events *events, const struct perf_event_header
     if (is_double(events, id, sample.thread))
         return;
     read_kernel(&words, &sample);
-    read_registers(&words, &sample.frame);
+    read_registers(&words, &sample);
     read_stack(&words, &sample);
     sink->sample(sink->data, &sample);
 }

@@ -193,6 +193,7 @@ static void take_sample(void *data, const crn_event_sample *sample)
                                 .high = sample->frame.stack + sample->stack_size,
                                 .shift = (uintptr_t)sample->stack - sample->frame.stack};
     crn_unwind_walk walk = walk_of(outside, target, &memory);
+    walk.registers = sample->registers;
     size_t count = crn_unwind_stack(&walk, sample->frame);
     set_path(outside, target, &walk, count);
     push_kernel(outside, target, sample);

@@ -87,9 +87,10 @@ typedef struct crn_events crn_events;
 typedef struct crn_event_sample {
     pid_t process, thread;
     uint64_t time;
-    crn_unwind_frame frame; /* pc is 0 for threads of the kernel */
-    uint64_t stack_size;    /* bytes */
-    const char *stack;      /* copy of the memory from frame.stack on */
+    crn_unwind_frame frame;                    /* pc is 0 for threads of the kernel */
+    uintptr_t registers[CRN_UNWIND_REGISTERS]; /* 0 where not asked for: other processors */
+    uint64_t stack_size;                       /* bytes */
+    const char *stack;                         /* copy of the memory from frame.stack on */
     const uint64_t *kernel; /* addresses of the kernel's functions, the youngest first */
     uint64_t kernel_count;
 } crn_event_sample;

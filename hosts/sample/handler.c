@@ -28,6 +28,21 @@ static crn_unwind_frame interrupted_frame(const ucontext_t *context)
 #endif
 }
 
+/* Sets the registers to those of the interrupted frame, by their numbers in DWARF. */
+static void read_registers(const ucontext_t *context, uintptr_t registers[CRN_UNWIND_REGISTERS])
+{
+#if defined(__x86_64__)
+    static const uint8_t numbers[CRN_UNWIND_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < CRN_UNWIND_REGISTERS; i++)
+        registers[i] = (uintptr_t)context->uc_mcontext.gregs[numbers[i]];
+#else
+    (void)context;
+    (void)registers;
+#endif
+}
+
 static void record(crn_sampled *thread, const ucontext_t *context)
 {
     const uint64_t mask = CRN_RING_WORDS - 1;
@@ -42,7 +57,10 @@ static void record(crn_sampled *thread, const ucontext_t *context)
         thread->memory.copy = thread->copy;
         thread->bounds_known = true;
     }
+    uintptr_t registers[CRN_UNWIND_REGISTERS] = {0};
+    read_registers(context, registers);
     crn_unwind_walk walk = {.memory = &thread->memory,
+                            .registers = registers,
                             .addresses = thread->ring,
                             .most = CRN_FRAMES_MOST,
                             .mask = mask,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Evaluates the DWARF expressions that occur in .eh_frame on x86-64: a register plus an offset,
- * with at most one dereference (frames that gcc aligns), and the linker's rule for PLT entries,
- * which depends on the program counter only.
+ * with at most one dereference (frames that gcc aligns) and a number added to what is there, and
+ * the linker's rule for PLT entries, which depends on the program counter only.
  */
 #include "unwind/tables.h"
 
@@ -34,7 +34,7 @@ static bool push(stack *stack, int reg, int64_t offset)
 {
     if (stack->depth == DEPTH)
         return false;
-    stack->values[stack->depth++] = (crn_unwind_value){reg, offset, false};
+    stack->values[stack->depth++] = (crn_unwind_value){reg, offset, false, 0};
     return true;
 }
 
@@ -45,8 +45,12 @@ static bool combine(stack *stack, unsigned op)
         return false;
     crn_unwind_value right = stack->values[--stack->depth];
     crn_unwind_value *left = &stack->values[stack->depth - 1];
-    if (left->stored || right.stored || right.reg >= 0)
+    if (right.stored || right.reg >= 0)
         return false;
+    if (left->stored) {
+        left->after = (int64_t)((uint64_t)left->after + (uint64_t)right.offset);
+        return op == OP_PLUS;
+    }
     if (left->reg >= 0 && op != OP_PLUS && op != OP_MINUS)
         return false;
     uint64_t a = (uint64_t)left->offset, b = (uint64_t)right.offset;

@@ -14,6 +14,14 @@ crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
                              .saved = CRN_UNWIND_AT_FRAME};
 }
 
+bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offset)
+{
+    (void)address;
+    (void)number;
+    (void)offset;
+    return false;
+}
+
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)
 {
     (void)memory;

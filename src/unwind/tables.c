@@ -22,7 +22,7 @@ typedef struct row {
     uint64_t reg;
     int64_t offset;
     crn_unwind_bytes expression;
-    place frame, back; /* of the frame pointer, of the return address */
+    place frame, other, back; /* of the frame pointer, of machine.other, of the return address */
 } row;
 
 typedef struct machine {
@@ -31,12 +31,15 @@ typedef struct machine {
     int depth;
     uintptr_t location, address;
     const crn_unwind_entry *entry;
+    uint64_t other; /* a register that is asked for, too */
 } machine;
 
 static place *place_of(machine *machine, row *row, uint64_t reg)
 {
     if (reg == CRN_UNWIND_RBP)
         return &row->frame;
+    if (reg == machine->other)
+        return &row->other;
     return reg == machine->entry->return_register ? &row->back : NULL;
 }
 
@@ -204,7 +207,7 @@ static bool fits(int64_t offset, int64_t most)
 /* Sets the rule for the CFA. */
 static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule)
 {
-    crn_unwind_value value = {(int)row->reg, row->offset, false};
+    crn_unwind_value value = {(int)row->reg, row->offset, false, 0};
     if (row->by_expression && !crn_unwind_evaluate(row->expression, address, &value))
         return false;
     if (!row->by_expression && row->reg > CRN_UNWIND_RIP)
@@ -214,8 +217,14 @@ static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule
     rule->offset = (int32_t)value.offset;
     if (value.reg == CRN_UNWIND_RSP && !value.stored)
         rule->kind = CRN_UNWIND_STACK;
+    else if (value.reg == CRN_UNWIND_RSP && value.after == 8)
+        rule->kind = CRN_UNWIND_STACK_STORED;
+    else if (value.after != 0)
+        return false;
     else if (value.reg == CRN_UNWIND_RBP)
         rule->kind = value.stored ? CRN_UNWIND_FRAME_STORED : CRN_UNWIND_FRAME;
+    else if (value.reg >= 0 && value.reg < CRN_UNWIND_REGISTERS && !value.stored)
+        rule->kind = (uint8_t)(CRN_UNWIND_REGISTER + value.reg);
     else
         return false;
     return true;
@@ -223,7 +232,7 @@ static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule
 
 static bool rule_of_frame(const row *row, uintptr_t address, crn_unwind_rule *rule)
 {
-    crn_unwind_value value = {-1, row->frame.offset, false};
+    crn_unwind_value value = {-1, row->frame.offset, false, 0};
     switch (row->frame.kind) {
     case PLACE_SAME:
     case PLACE_UNDEFINED: /* no caller needs it */
@@ -263,23 +272,39 @@ static crn_unwind_rule rule_of_row(const machine *machine)
     return rule;
 }
 
+/* Executes the programs of an entry. False if they are damaged. */
+static bool find_row(machine *machine, const crn_unwind_entry *entry, uintptr_t address)
+{
+    /* The CIE's program does not advance: its row holds from the start. */
+    machine->entry = entry;
+    machine->location = entry->start;
+    machine->address = UINTPTR_MAX;
+    machine->row.reg = CRN_UNWIND_RIP + 1;
+    if (!execute(machine, entry->common_program))
+        return false;
+    machine->address = address;
+    machine->location = entry->start;
+    machine->first = machine->row;
+    return execute(machine, entry->program);
+}
+
 static crn_unwind_rule find_rule(uintptr_t address)
 {
-    const crn_unwind_rule nothing = {0};
     crn_unwind_entry entry;
-    if (!crn_unwind_entry_find(address, &entry))
-        return nothing;
-    /* The CIE's program does not advance: its row holds from the start. */
-    machine machine = {.entry = &entry, .location = entry.start, .address = UINTPTR_MAX};
-    machine.row.reg = CRN_UNWIND_RIP + 1;
-    if (!execute(&machine, entry.common_program))
-        return nothing;
-    machine.address = address;
-    machine.location = entry.start;
-    machine.first = machine.row;
-    if (!execute(&machine, entry.program))
-        return nothing;
+    machine machine = {.other = UINT64_MAX};
+    if (!crn_unwind_entry_find(address, &entry) || !find_row(&machine, &entry, address))
+        return (crn_unwind_rule){0};
     return rule_of_row(&machine);
+}
+
+bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offset)
+{
+    crn_unwind_entry entry;
+    machine machine = {.other = number};
+    if (!crn_unwind_entry_find(address, &entry) || !find_row(&machine, &entry, address))
+        return false;
+    *offset = machine.row.other.offset;
+    return machine.row.other.kind == PLACE_AT_CFA;
 }
 
 /* The outermost function of a thread or of a context of makecontext was not called: its return

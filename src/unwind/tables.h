@@ -84,11 +84,12 @@ bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_un
                            uintptr_t *size);
 
 /* Result of a DWARF expression: a register (-1: none) plus an offset; `stored`: the value is in
- * memory there. */
+ * memory there, and `after` is added to it. */
 typedef struct crn_unwind_value {
     int reg;
     int64_t offset;
     bool stored;
+    int64_t after;
 } crn_unwind_value;
 
 enum { CRN_UNWIND_RBP = 6, CRN_UNWIND_RSP = 7, CRN_UNWIND_RIP = 16 };

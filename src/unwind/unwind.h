@@ -32,7 +32,11 @@ typedef enum crn_unwind_kind {
     CRN_UNWIND_STACK,        /* stack pointer + offset */
     CRN_UNWIND_FRAME,        /* frame pointer + offset */
     CRN_UNWIND_FRAME_STORED, /* the value stored at frame pointer + offset */
-    CRN_UNWIND_SIGNAL        /* a signal frame of the kernel: it holds all registers */
+    CRN_UNWIND_STACK_STORED, /* the value stored at stack pointer + offset, plus a word: OpenSSL's
+                                code in assembler keeps its caller's stack pointer there */
+    CRN_UNWIND_SIGNAL,       /* a signal frame of the kernel: it holds all registers */
+    CRN_UNWIND_REGISTER /* + number in DWARF: that register + offset. The loader and assembler code
+                           do so; only crn_unwind_stack knows other registers */
 } crn_unwind_kind;
 
 /* Place of the caller's frame pointer. */
@@ -77,7 +81,7 @@ typedef struct crn_unwind_memory {
     pid_t process;   /* whose memory that is; 0: the own process's */
 } crn_unwind_memory;
 
-enum { CRN_UNWIND_PAGE = 4096 };
+enum { CRN_UNWIND_PAGE = 4096, CRN_UNWIND_REGISTERS = 16 };
 
 /* Begins a walk: forgets the copied page. */
 static inline void crn_unwind_refresh(crn_unwind_memory *memory)
@@ -173,11 +177,29 @@ void crn_unwind_unlock(void);
 /* Finds a rule in .eh_frame, without the cache. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address);
 
+/* Finds where the function at the address has saved a register of its caller, relative to the CFA.
+ * False if it has not. */
+bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offset);
+
 /* Replaces a frame by its caller's. `slot` gets the address of the return address, `saved_at` the
  * place that the frame pointer was restored from, 0 if it was not. False if the rule is of another
  * kind, memory cannot be read, or the stack would not shrink. */
 static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                    crn_unwind_frame *frame, uintptr_t *slot, uintptr_t *saved_at);
+
+/* Reads the CFA from where the rule says that it is stored. False for rules of other kinds. */
+static inline bool crn_unwind_stored_cfa(const crn_unwind_rule *rule, crn_unwind_memory *memory,
+                                         const crn_unwind_frame *frame, uintptr_t *cfa)
+{
+    uintptr_t offset = (uintptr_t)(intptr_t)rule->offset;
+    if (rule->kind == CRN_UNWIND_FRAME_STORED)
+        return crn_unwind_read(memory, frame->frame + offset, cfa);
+    if (rule->kind != CRN_UNWIND_STACK_STORED ||
+        !crn_unwind_read(memory, frame->stack + offset, cfa))
+        return false;
+    *cfa += sizeof(uintptr_t);
+    return true;
+}
 
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot);
 
@@ -192,15 +214,17 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
         cfa = frame->frame + (uintptr_t)(intptr_t)rule->offset;
     else if (rule->kind == CRN_UNWIND_SIGNAL)
         return crn_unwind_step_signal(memory, frame, slot);
-    else if (rule->kind != CRN_UNWIND_FRAME_STORED ||
-             !crn_unwind_read(memory, frame->frame + (uintptr_t)(intptr_t)rule->offset, &cfa))
+    else if (!crn_unwind_stored_cfa(rule, memory, frame, &cfa))
         return false;
     if (cfa <= frame->stack)
         return false;
     if (rule->saved != CRN_UNWIND_KEPT) {
         *saved_at = (rule->saved == CRN_UNWIND_AT_CFA ? cfa : frame->frame) +
                     (uintptr_t)(intptr_t)rule->saved_offset;
-        if (!crn_unwind_read(memory, *saved_at, &saved))
+        /* An epilogue has popped what is below the stack pointer: the register is the caller's. */
+        if (__builtin_expect(*saved_at < frame->stack, 0))
+            *saved_at = 0;
+        else if (!crn_unwind_read(memory, *saved_at, &saved))
             return false;
     }
     *slot = cfa - sizeof(uintptr_t);
@@ -216,10 +240,13 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
 
 typedef struct crn_unwind_walk {
     crn_unwind_memory *memory;
+    /* Of the first frame, by their numbers in DWARF; NULL: not known. */
+    const uintptr_t *registers;
     bool find_frame; /* an unknown frame pointer (0) is looked for on the stack */
 
-    /* For another process: returns the address of the copy of its code (crn_unwind_module_add), or 0
-     * if it has none; and the stack pointer with which that process began. NULL: the own process. */
+    /* For another process: returns the address of the copy of its code (crn_unwind_module_add), or
+     * 0 if it has none; and the stack pointer with which that process began. NULL: the own process.
+     */
     uintptr_t (*local)(void *data, uintptr_t address);
     void *data;
     uintptr_t entry;

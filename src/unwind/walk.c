@@ -12,14 +12,20 @@ static uintptr_t table_address(const crn_unwind_walk *walk, uintptr_t address)
     return walk->local ? walk->local(walk->data, address) : address;
 }
 
-/* A rule that is not cached is parsed here, which takes a microsecond or two. */
+/* A rule that is not cached is parsed here, which takes a microsecond or two. It is cached if that
+ * may take a lock: a walk of the own process can be in a signal handler. */
 static crn_unwind_rule rule_of(const crn_unwind_walk *walk, uintptr_t address)
 {
     crn_unwind_code code;
     uintptr_t place = table_address(walk, address);
     if (!place)
         return (crn_unwind_rule){.kind = CRN_UNWIND_NOTHING};
-    return crn_unwind_recall(place, &code) ? code.rule : crn_unwind_rule_find(place);
+    if (crn_unwind_recall(place, &code))
+        return code.rule;
+    if (!walk->local)
+        return crn_unwind_rule_find(place);
+    crn_unwind_look(place, &code);
+    return code.rule;
 }
 
 /* Steps by the chain of frame pointers, for code without tables: compiled at run time, or written
@@ -60,6 +66,50 @@ static bool needs_frame(const crn_unwind_rule *rule)
     return rule->kind == CRN_UNWIND_FRAME || rule->kind == CRN_UNWIND_FRAME_STORED;
 }
 
+/* Steps once more from the first frame to this one, with a register. It is nearly never needed, so
+ * other walks carry none along. False if its value is not known. */
+static bool find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
+                          unsigned number, uintptr_t *value)
+{
+    crn_unwind_frame frame = first;
+    bool known = walk->registers != NULL;
+    if (known)
+        *value = walk->registers[number];
+    for (size_t i = 0; i < steps; i++) {
+        uintptr_t address = crn_unwind_address(&frame), slot, saved_at;
+        crn_unwind_rule rule = rule_of(walk, address);
+        int64_t offset;
+        if (rule.kind == CRN_UNWIND_SIGNAL ||
+            !crn_unwind_step(&rule, walk->memory, &frame, &slot, &saved_at))
+            return false;
+        if (!crn_unwind_register_saved(table_address(walk, address), number, &offset))
+            continue;
+        uintptr_t place = frame.stack + (uintptr_t)offset;
+        if (i == 0 && place < first.stack) /* popped */
+            continue;
+        if (!crn_unwind_read(walk->memory, place, value))
+            return false;
+        known = true;
+    }
+    return known;
+}
+
+/* Returns the same rule by the stack pointer. */
+static crn_unwind_rule by_stack(const crn_unwind_walk *walk, const crn_unwind_rule *rule,
+                                const crn_unwind_frame *first, size_t steps, uintptr_t stack)
+{
+    crn_unwind_rule same = *rule;
+    uintptr_t value;
+    same.kind = CRN_UNWIND_NOTHING;
+    if (!find_register(walk, *first, steps, rule->kind - CRN_UNWIND_REGISTER, &value))
+        return same;
+    intptr_t offset = (intptr_t)(value - stack) + rule->offset;
+    if (offset > 0 && offset < INT32_MAX)
+        same.kind = CRN_UNWIND_STACK;
+    same.offset = (int32_t)offset;
+    return same;
+}
+
 /* Returns true if the frame has no caller, by the code that it runs. */
 static bool is_outermost(const crn_unwind_walk *walk, const crn_unwind_frame *frame,
                          const crn_unwind_rule *rule)
@@ -82,11 +132,15 @@ static bool ends_chain(const crn_unwind_walk *walk, const crn_unwind_frame *fram
            !module.index;
 }
 
-/* Returns false at the end of the walk. */
-static bool step(crn_unwind_walk *walk, crn_unwind_frame *frame)
+/* Steps from the frame that `steps` steps have led to from the first. Returns false at the end of
+ * the walk. */
+static bool step(crn_unwind_walk *walk, const crn_unwind_frame *first, size_t steps,
+                 crn_unwind_frame *frame)
 {
     uintptr_t slot, saved_at;
     crn_unwind_rule rule = rule_of(walk, crn_unwind_address(frame));
+    if (rule.kind >= CRN_UNWIND_REGISTER)
+        rule = by_stack(walk, &rule, first, steps, frame->stack);
     if (is_outermost(walk, frame, &rule)) {
         walk->complete = true;
         return false;
@@ -108,6 +162,7 @@ static bool step(crn_unwind_walk *walk, crn_unwind_frame *frame)
 
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
 {
+    const crn_unwind_frame first = frame;
     size_t count = 0;
     walk->complete = false;
     crn_unwind_refresh(walk->memory);
@@ -117,7 +172,7 @@ size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
             break;
         }
         walk->addresses[(walk->at + count++) & walk->mask] = crn_unwind_address(&frame);
-        if (!step(walk, &frame))
+        if (!step(walk, &first, count - 1, &frame))
             break;
     }
     return count;
