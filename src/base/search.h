@@ -1,47 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
- * search.h - binary search in sorted arrays, by a member of their elements.
+ * search.h - binary search in sorted arrays: of numbers, or of structs by one of their members.
  */
 #ifndef CRN_BASE_SEARCH_H
 #define CRN_BASE_SEARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The member's offset; it must have that type. */
-#define CRN_SEARCHED(list, member, type)                                                           \
-    _Generic((list)->member, type : offsetof(__typeof__(*(list)), member))
+/* The size of a number, which must be a uint32_t or a uint64_t. */
+#define CRN_SEARCHED(number) _Generic(number, uint32_t : 4, uint64_t : 8)
 
-/* Returns the number of elements of `list` whose uint32_t member is below `wanted`: the index of
- * the first that is not. */
+/* Returns the number of elements of `list` whose member is below `wanted`: the index of the first
+ * that is not. */
 #define CRN_BELOW(list, count, member, wanted)                                                     \
-    crn_search_below(list, count, sizeof *(list), CRN_SEARCHED(list, member, uint32_t), wanted)
+    crn_search(list, count, sizeof *(list), offsetof(__typeof__(*(list)), member),                 \
+               CRN_SEARCHED((list)->member), wanted, false)
 
-/* Returns the number of elements whose uint64_t member is at most `wanted`. */
+/* Returns the number of elements whose member is at most `wanted`. */
 #define CRN_UP_TO(list, count, member, wanted)                                                     \
-    crn_search_up_to(list, count, sizeof *(list), CRN_SEARCHED(list, member, uint64_t), wanted)
+    crn_search(list, count, sizeof *(list), offsetof(__typeof__(*(list)), member),                 \
+               CRN_SEARCHED((list)->member), wanted, true)
 
-static inline uint32_t crn_search_below(const void *list, uint32_t count, size_t stride,
-                                        size_t offset, uint32_t wanted)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (*(const uint32_t *)((const char *)list + middle * stride + offset) < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+/* The same for arrays of numbers. */
+#define CRN_NUMBERS_BELOW(list, count, wanted)                                                     \
+    crn_search(list, count, sizeof *(list), 0, CRN_SEARCHED(*(list)), wanted, false)
+#define CRN_NUMBERS_UP_TO(list, count, wanted)                                                     \
+    crn_search(list, count, sizeof *(list), 0, CRN_SEARCHED(*(list)), wanted, true)
 
-static inline size_t crn_search_up_to(const void *list, size_t count, size_t stride, size_t offset,
-                                      uint64_t wanted)
+/* Returns the number of elements whose number, of `size` bytes at `offset`, is below `wanted`, or
+ * at most that if `up_to`. */
+static inline size_t crn_search(const void *list, size_t count, size_t stride, size_t offset,
+                                size_t size, uint64_t wanted, bool up_to)
 {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (*(const uint64_t *)((const char *)list + middle * stride + offset) <= wanted)
+        const void *at = (const char *)list + middle * stride + offset;
+        uint64_t number = size == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
+        if (number < wanted || (up_to && number == wanted))
             low = middle + 1;
         else
             high = middle;

@@ -7,6 +7,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum {
     SPAN_PART = CRN_RING_SPANS * sizeof(cairn_priv_span),
@@ -104,14 +105,7 @@ static uint64_t items_of(const crn_bytes *bytes, uint64_t at, uint64_t part, uin
 
 static const crn_ring_part *find_part(const crn_ring *ring, uint64_t part)
 {
-    uint32_t low = 0, high = ring->part_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ring->parts[middle].part < part)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(ring->parts, ring->part_count, part, part);
     return low < ring->part_count && ring->parts[low].part == part ? &ring->parts[low] : NULL;
 }
 

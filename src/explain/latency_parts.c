@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "explain/moments.h"
 
 /* ---- waits of lanes ---- */
@@ -55,14 +56,8 @@ void crn_lane_waits_free(crn_lane_waits *waits)
 static uint64_t waited_until(const crn_lane_waits *waits, uint32_t lane, uint64_t time)
 {
     const crn_moment *moments = waits->moments.moments;
-    uint32_t first = lane ? waits->last[lane - 1] : 0, low = first, high = waits->last[lane];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (moments[middle].time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = lane ? waits->last[lane - 1] : 0, count = waits->last[lane] - first;
+    uint32_t low = first + (uint32_t)CRN_UP_TO(moments + first, count, time, time);
     if (low == first)
         return waits->before[first];
     bool waiting = moments[low - 1].waits && low < waits->last[lane];
@@ -74,14 +69,7 @@ static uint64_t waited_until(const crn_lane_waits *waits, uint32_t lane, uint64_
 /* Returns when the token was taken that led to the span; 0 if not known. */
 static uint64_t taken_at(const crn_trace *trace, uint32_t span)
 {
-    uint32_t low = 0, high = trace->handoff_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->handoffs[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(trace->handoffs, trace->handoff_count, span, span);
     return low < trace->handoff_count && trace->handoffs[low].span == span
                ? trace->handoffs[low].taken
                : 0;

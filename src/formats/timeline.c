@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "formats/names.h"
 
@@ -53,28 +54,16 @@ static void sort_leaving(crn_timeline *timeline)
     timeline->leaving_first = first;
 }
 
-/* Binary search: the first arrow from `low` to `high` that leads to `span` or a later one. */
-static uint32_t first_to(const crn_timeline *timeline, uint32_t low, uint32_t high, uint32_t span)
-{
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (timeline->arrows[middle].to < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 uint32_t crn_timeline_handoff(const crn_timeline *timeline, uint32_t span, uint32_t *arrow)
 {
-    *arrow = first_to(timeline, 0, timeline->handoff_count, span);
+    *arrow = CRN_BELOW(timeline->arrows, timeline->handoff_count, to, span);
     return *arrow < timeline->handoff_count && timeline->arrows[*arrow].to == span;
 }
 
 uint32_t crn_timeline_arriving(const crn_timeline *timeline, uint32_t span, uint32_t *first)
 {
-    *first = first_to(timeline, timeline->handoff_count, timeline->arrow_count, span);
+    uint32_t handoffs = timeline->handoff_count, count = timeline->arrow_count - handoffs;
+    *first = handoffs + (uint32_t)CRN_BELOW(timeline->arrows + handoffs, count, to, span);
     uint32_t end = *first;
     while (end < timeline->arrow_count && timeline->arrows[end].to == span)
         end++;

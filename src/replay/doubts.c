@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "replay/program.h"
 
 /* ---- blocks whose spans never overlap: a lock ---- */
@@ -48,15 +49,8 @@ static held held_locks(const crn_replay *replay)
 static bool is_beside_lock(const item *span, const held *held)
 {
     enum { BACK = 16, PERCENT = 90 };
-    uint32_t low = 0, high = held->count;
+    uint32_t low = CRN_BELOW(held->items, held->count, start, span->end);
     uint64_t covered = 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (held->items[middle].start < span->end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     for (uint32_t tries = 0; low && tries < BACK; low--, tries++) {
         const item *hold = &held->items[low - 1];
         uint64_t from = hold->start > span->start ? hold->start : span->start;
@@ -232,14 +226,7 @@ enum { CLOSE_NS = 250000, WORTH_NS = 500000 };
  * none. An end at the same moment is rather an effect: a wake-up takes time. */
 static uint32_t cause_of(const moment *ends, uint32_t count, uint64_t time, uint32_t lane)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ends[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(ends, count, time, time);
     for (; low && time - ends[low - 1].time < CLOSE_NS; low--)
         if (ends[low - 1].lane != lane)
             return low - 1;

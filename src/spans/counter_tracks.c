@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "spans/trace_process.h"
 
 /* A value with what it is sorted by. */
@@ -75,20 +76,6 @@ void crn_counter_tracks_free(crn_counter_tracks *tracks)
     crn_free(tracks);
 }
 
-/* Returns the index of the first of `count` values at `at` or later. */
-static uint32_t first_from(const crn_counter *values, uint32_t count, uint64_t at)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (values[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static uint32_t pixel_of(uint64_t at, uint64_t from, uint64_t to, uint32_t pixels)
 {
     /* Bits by which a long window is shifted, so that the product below fits 64 bits. */
@@ -107,7 +94,7 @@ uint32_t crn_counter_draw(const crn_counter_tracks *tracks, uint32_t track, uint
 {
     const crn_counter_track *its = &tracks->tracks[track];
     const crn_counter *values = tracks->values + its->first;
-    uint32_t begin = first_from(values, its->count, from), count = 0, pixel = UINT32_MAX;
+    uint32_t begin = CRN_BELOW(values, its->count, at, from), count = 0, pixel = UINT32_MAX;
     if (begin) {
         double value = values[begin - 1].value;
         points[count++] = (crn_counter_point){values[begin - 1].at, value, value, value};

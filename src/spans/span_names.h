@@ -8,20 +8,14 @@
 
 #include <stdbool.h>
 
+#include "base/search.h"
 #include "capture/format.h"
 
 /* Returns the index in `numbers`, which are sorted, of the lane in a span name; `count` if it is
  * not there. Lanes with a number too large for a name are never found. */
 static inline uint32_t crn_lane_named(const uint32_t *numbers, uint32_t count, uint64_t name)
 {
-    uint32_t number = crn_span_name_lane(name), low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t number = crn_span_name_lane(name), low = CRN_NUMBERS_BELOW(numbers, count, number);
     bool there = low < count && numbers[low] == number && number != UINT32_MAX;
     return there ? low : count;
 }

@@ -12,15 +12,8 @@
 
 static const crn_detail_piece *piece_of_detail(const crn_span_store *store, uint32_t detail)
 {
-    uint32_t low = 0, high = store->detail_piece_count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (store->detail_pieces[middle].first <= detail)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return &store->detail_pieces[low];
+    size_t count = CRN_UP_TO(store->detail_pieces, store->detail_piece_count, first, detail);
+    return &store->detail_pieces[count - 1]; /* the first piece begins with detail 0 */
 }
 
 void crn_store_attributes(crn_span_store *store)

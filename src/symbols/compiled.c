@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum {
     BYTES_MOST = 512 << 20, /* of a file; the rest is not read */
@@ -169,14 +170,7 @@ void crn_compiled_free(crn_compiled *compiled)
 const char *crn_compiled_find(const crn_compiled *compiled, uint64_t address, uint64_t *number)
 {
     enum { SEARCHED = 4096 }; /* a hostile file could have many ranges at one address */
-    size_t low = 0, high = compiled->count;
-    while (low < high) { /* finds the first function that starts above the address */
-        size_t middle = low + (high - low) / 2;
-        if (compiled->functions[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_UP_TO(compiled->functions, compiled->count, start, address);
     const function *latest = NULL;
     for (size_t i = low, n = 0; i && n < SEARCHED && compiled->highest[i - 1] > address; i--, n++) {
         const function *function = &compiled->functions[i - 1];

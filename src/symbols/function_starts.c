@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 /* Header of the index (Linux Standard Base, "The .eh_frame_hdr section"), with the only encodings
  * that linkers write. */
@@ -77,13 +78,6 @@ void crn_function_starts_free(crn_function_starts *starts)
 
 const uint64_t *crn_function_starts_find(const crn_function_starts *starts, uint64_t address)
 {
-    size_t low = 0, high = starts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (starts->starts[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_NUMBERS_UP_TO(starts->starts, starts->count, address);
     return low ? &starts->starts[low - 1] : NULL;
 }
