@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../native/code.h"
+#include "../native/sleeper.h"
 #include "base/memory.h"
 #include "sampler.h"
 
@@ -277,19 +278,18 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
 {
     crn_unwind_memory memory = {.copy = outside->page, .process = target->space->process};
     crn_unwind_walk walk = walk_of(outside, target, &memory);
-    crn_unwind_frame frame;
+    crn_sleeper sleeper;
     uint64_t run, ready;
-    uintptr_t first;
-    long call;
-    if (!crn_target_place(target, &frame, &call, &first))
+    if (!crn_sleeper_find(target->space->process, target->thread, &sleeper))
         return false;
     walk.find_frame = true;
-    size_t count = crn_unwind_stack(&walk, frame);
+    size_t count = crn_unwind_stack(&walk, sleeper.frame);
     if (!crn_target_times(target, &run, &ready) || run != target->run)
         return false;
     set_path(outside, target, &walk, count);
-    if (call >= 0)
-        push(target, crn_call_block(outside->profile, target->space->process, call, first));
+    if (sleeper.call >= 0)
+        push(target,
+             crn_call_block(outside->profile, target->space->process, sleeper.call, sleeper.first));
     return true;
 }
 

@@ -146,8 +146,5 @@ void crn_target_forget(crn_target *target);
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
  * it has ended. */
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);
-/* Asks the kernel where a sleeping thread is. False if it runs. */
-bool crn_target_place(const crn_target *target, crn_unwind_frame *frame, long *call,
-                      uintptr_t *first);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "../native/code.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "sampler.h"
 
 /* A block of code that is in no file. */
@@ -183,14 +184,7 @@ void crn_space_copy(crn_space *space, const crn_space *parent)
 uintptr_t crn_space_local(void *data, uintptr_t address)
 {
     const crn_space *space = data;
-    size_t low = 0, high = space->count;
-    while (low < high) { /* finds the first mapping that starts above the address */
-        size_t middle = low + (high - low) / 2;
-        if (space->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_UP_TO(space->mappings, space->count, start, address);
     if (!low || address >= space->mappings[low - 1].end || !space->mappings[low - 1].shift)
         return 0;
     return address + space->mappings[low - 1].shift;

@@ -98,29 +98,3 @@ bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready)
     *ready = strtoull(end, NULL, 10);
     return true;
 }
-
-/* The file has "NUMBER ARGUMENTS... STACK PC", "-1 STACK PC" outside of calls, or "running". */
-bool crn_target_place(const crn_target *target, crn_unwind_frame *frame, long *call,
-                      uintptr_t *first)
-{
-    char path[96], text[256];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)target->space->process,
-             (int)target->thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    char *pc = strrchr(text, ' '), *end;
-    if (!pc)
-        return false;
-    *pc++ = '\0';
-    char *stack = strrchr(text, ' ');
-    if (!stack)
-        return false;
-    *call = strtol(text, &end, 10);
-    *first = *call >= 0 ? strtoull(end, NULL, 16) : 0;
-    *frame = (crn_unwind_frame){
-        .pc = strtoull(pc, NULL, 16), .stack = strtoull(stack + 1, NULL, 16), .interrupted = true};
-    return frame->pc && frame->stack;
-}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../native/code.h"
+#include "../native/sleeper.h"
 #include "sample.h"
 
 /* A square root of it in µs fits into the notes that intervals are computed from. */
@@ -94,30 +95,6 @@ void crn_sample_settle(crn_sampled *thread)
 
 /* ---- wall time ---- */
 
-/* Asks the kernel where a sleeping thread is: "NUMBER ARGUMENTS... STACK PC", or "running". */
-static bool ask_place(pid_t tid, crn_unwind_frame *frame)
-{
-    char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    if (size <= 0)
-        return false;
-    text[size] = '\0';
-    char *pc = strrchr(text, ' ');
-    if (!pc || strncmp(text, "running", 7) == 0)
-        return false;
-    *pc++ = '\0';
-    char *stack = strrchr(text, ' ');
-    if (!stack)
-        return false;
-    *frame = (crn_unwind_frame){
-        .pc = strtoull(pc, NULL, 16), .stack = strtoull(stack + 1, NULL, 16), .interrupted = true};
-    return frame->pc && frame->stack;
-}
-
 /* Unwinds a thread that sleeps. Its stack is read by the kernel: the thread may end meanwhile, and
  * its stack with it. Returns false if it runs, or did meanwhile. */
 static bool find_sleeper(crn_sampled *thread)
@@ -125,15 +102,15 @@ static bool find_sleeper(crn_sampled *thread)
     static uint64_t addresses[CRN_FRAMES_MOST];
     static char copy[CRN_UNWIND_PAGE];
     crn_unwind_memory memory = {.copy = copy};
-    crn_unwind_frame frame;
+    crn_sleeper sleeper;
     crn_unwind_walk walk = {.memory = &memory,
                             .find_frame = true,
                             .addresses = addresses,
                             .most = CRN_FRAMES_MOST,
                             .mask = UINT64_MAX};
-    if (!ask_place(thread->tid, &frame))
+    if (!crn_sleeper_find(getpid(), thread->tid, &sleeper))
         return false;
-    size_t count = crn_unwind_stack(&walk, frame);
+    size_t count = crn_unwind_stack(&walk, sleeper.frame);
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;
     path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
