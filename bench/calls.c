@@ -23,33 +23,6 @@
 
 enum { BATCHES = 9, TURNS = 25, TRIES = 8, STAMPS = 20000, DISABLED_CALLS = 100000 };
 
-static double nanoseconds_of_two_stamps(void)
-{
-#if defined(__x86_64__)
-    uint64_t sum = 0;
-    double start = measure_processor();
-    for (int i = 0; i < STAMPS; i++) {
-        sum += __builtin_ia32_rdtsc();
-        sum += __builtin_ia32_rdtsc();
-    }
-    double took = measure_processor() - start;
-    MEASURE_OPAQUE(sum);
-    return took / STAMPS;
-#elif defined(__aarch64__)
-    uint64_t sum = 0, stamp;
-    double start = measure_processor();
-    for (int i = 0; i < 2 * STAMPS; i++) {
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(stamp));
-        sum += stamp;
-    }
-    double took = measure_processor() - start;
-    MEASURE_OPAQUE(sum);
-    return took / STAMPS;
-#else
-#error "the time stamp counter of this machine is not known here"
-#endif
-}
-
 static double time_of(const workload *w, version kind, uint32_t turn)
 {
     double start = measure_processor();
@@ -129,7 +102,7 @@ static turn_figures take_turn(const mode *m, const workload *w, uint32_t turn)
     double calls = (double)w->calls(turn);
     for (int i = 0; i < TRIES; i++) {
         long interruptions = measure_interruptions();
-        figures.stamps = nanoseconds_of_two_stamps();
+        figures.stamps = measure_two_stamps(measure_processor, STAMPS);
         figures.without = time_of(w, VERSION_PLAIN, turn) / calls;
         figures.with = time_of(w, m->kind, turn) / calls;
         if (measure_interruptions() == interruptions)

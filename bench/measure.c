@@ -33,6 +33,19 @@ double measure_thread(void)
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+double measure_two_stamps(double (*clock)(void), int count)
+{
+    uint64_t sum = 0;
+    double start = clock();
+    for (int i = 0; i < count; i++) {
+        sum += measure_stamp();
+        sum += measure_stamp();
+    }
+    double took = clock() - start;
+    MEASURE_OPAQUE(sum);
+    return took / count;
+}
+
 long measure_interruptions(void)
 {
     struct rusage usage;

@@ -18,6 +18,24 @@ double measure_processor(void);
 /* As measure_processor, for this thread. */
 double measure_thread(void);
 
+/* Returns the processor's time stamp counter. */
+static inline uint64_t measure_stamp(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t stamp;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(stamp));
+    return stamp;
+#else
+#error "the time stamp counter of this machine is not known here"
+#endif
+}
+
+/* Returns the nanoseconds, by one of the clocks above, in which the counter is read twice: the mean
+ * of `count` times. */
+double measure_two_stamps(double (*clock)(void), int count);
+
 /* Returns how often the kernel has preempted this process. */
 long measure_interruptions(void);
 

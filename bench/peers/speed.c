@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "measure.h"
 #include "peer.h"
@@ -21,44 +20,11 @@ enum { STAMPS = 20000, WARM_UP = 2 };
 
 static const char *const MEASURED[] = {"leaf-inside", "fib", "tree"};
 
-static double processor_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static inline uint64_t stamp(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    return now;
-#else
-#error "the time stamp counter of this machine is not known here"
-#endif
-}
-
-static double nanoseconds_of_two_stamps(void)
-{
-    uint64_t sum = 0;
-    double start = processor_now();
-    for (int i = 0; i < STAMPS; i++) {
-        sum += stamp();
-        sum += stamp();
-    }
-    double took = processor_now() - start;
-    MEASURE_OPAQUE(sum);
-    return took / STAMPS;
-}
-
 static double time_of(const workload *w, version kind)
 {
-    double start = processor_now();
+    double start = measure_thread();
     w->run(kind, 0);
-    return processor_now() - start;
+    return measure_thread() - start;
 }
 
 static void measure_workload(unsigned index, version kind, int turns)
@@ -67,7 +33,7 @@ static void measure_workload(unsigned index, version kind, int turns)
     double calls = (double)plain->calls(0);
     measure_series stamps = {0}, without = {0}, with = {0};
     for (int turn = -WARM_UP; turn < turns; turn++) {
-        double stamps_took = nanoseconds_of_two_stamps();
+        double stamps_took = measure_two_stamps(measure_thread, STAMPS);
         double before = time_of(plain, VERSION_PLAIN) / calls;
         double after = time_of(profiled, kind) / calls;
         if (turn < 0)

@@ -24,19 +24,6 @@
 
 enum { BATCHES = 9, TURNS = 25, TRIES = 8, STAMPS = 4000, SPANS = 4000, MILLION = 1000000 };
 
-static uint64_t rdtsc(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t stamp;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(stamp));
-    return stamp;
-#else
-#error "the time stamp counter of this machine is not known here"
-#endif
-}
-
 static void fail(const char *what)
 {
     fprintf(stderr, "spans: %s\n", what);
@@ -141,19 +128,6 @@ static void run_off(recording *r)
     }
 }
 
-static double time_of_stamps(double (*clock)(void))
-{
-    uint64_t sum = 0;
-    double start = clock();
-    for (int i = 0; i < STAMPS; i++) {
-        sum += rdtsc();
-        sum += rdtsc();
-    }
-    double took = clock() - start;
-    MEASURE_OPAQUE(sum);
-    return took / STAMPS;
-}
-
 static double time_of(void (*run)(recording *), recording *r, double (*clock)(void))
 {
     double start = clock();
@@ -213,7 +187,7 @@ static void measure_row(const row *row)
             double two = 0, empty = 0, with = 0;
             for (int i = 0; i < TRIES; i++) {
                 long interruptions = measure_interruptions();
-                two = time_of_stamps(row->clock);
+                two = measure_two_stamps(row->clock, STAMPS);
                 empty = time_of(run_empty, &r, row->clock);
                 with = time_of(row->run, &r, row->clock);
                 if (measure_interruptions() == interruptions)
@@ -254,14 +228,14 @@ static int compare_times(const void *left, const void *right)
 static void time_each(recording *r, uint32_t *times)
 {
     for (int i = 0; i < MILLION; i++) {
-        uint64_t begin = rdtsc();
+        uint64_t begin = measure_stamp();
         if (r) {
             cairn_span_begin(r->strand, 1, i);
             cairn_span_end(r->strand);
         }
-        uint64_t took = rdtsc() - begin;
+        uint64_t took = measure_stamp() - begin;
         times[i] = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
-        while (rdtsc() - begin < 1000)
+        while (measure_stamp() - begin < 1000)
             ;
     }
 }
