@@ -19,25 +19,14 @@ typedef struct order {
     const crn_flat *flat;
 } order;
 
-static int falling(uint64_t a, uint64_t b)
-{
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
-static int compare_names(const crn_report *report, uint32_t a, uint32_t b)
-{
-    int result = strcmp(report->profile->blocks[a].name, report->profile->blocks[b].name);
-    return result ? result : a < b ? -1 : a > b;
-}
-
 static int compare_blocks(const void *left, const void *right, void *data)
 {
     const order *order = data;
     const crn_flat *flat = order->flat;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int self = falling(flat->cost[0].self[a], flat->cost[0].self[b]);
-    int inclusive = falling(flat->cost[0].inclusive[a], flat->cost[0].inclusive[b]);
-    int calls = falling(flat->calls.self[a], flat->calls.self[b]);
+    int self = crn_report_falling(flat->cost[0].self[a], flat->cost[0].self[b]);
+    int inclusive = crn_report_falling(flat->cost[0].inclusive[a], flat->cost[0].inclusive[b]);
+    int calls = crn_report_falling(flat->calls.self[a], flat->calls.self[b]);
     int result = 0;
     switch (order->report->sort) {
     case CRN_SORT_SELF:
@@ -52,7 +41,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
     case CRN_SORT_NAME:
         break;
     }
-    return result ? result : compare_names(order->report, a, b);
+    return result ? result : crn_report_compare_names(order->report, a, b);
 }
 
 /* The root is shown only if something was charged to it. */

@@ -6,6 +6,7 @@
 #define CRN_CLI_REPORT_REPORT_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/table.h"
 #include "profile/profile.h"
@@ -170,6 +171,18 @@ static inline void crn_unshown_add(crn_unshown *rest, bool unwanted, uint64_t se
 {
     *(unwanted ? &rest->unwanted : &rest->hidden) += 1;
     *(unwanted ? &rest->unwanted_self : &rest->hidden_self) += self;
+}
+
+/* For qsort: compares figures, the largest first; blocks by their names. */
+static inline int crn_report_falling(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static inline int crn_report_compare_names(const crn_report *report, uint32_t a, uint32_t b)
+{
+    int result = strcmp(report->profile->blocks[a].name, report->profile->blocks[b].name);
+    return result ? result : a < b ? -1 : a > b;
 }
 
 /* Returns true if the block may have a row. */

@@ -16,26 +16,18 @@ typedef struct order {
     const crn_stack_view *view;
 } order;
 
-static int falling(uint64_t a, uint64_t b)
-{
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
 static int compare_blocks(const void *left, const void *right, void *data)
 {
     const order *order = data;
     const crn_stack_view *view = order->view;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int self = falling(view->stack.current[a], view->stack.current[b]);
-    int inclusive = falling(view->inclusive[a], view->inclusive[b]);
+    int self = crn_report_falling(view->stack.current[a], view->stack.current[b]);
+    int inclusive = crn_report_falling(view->inclusive[a], view->inclusive[b]);
     int result = order->report->sort == CRN_SORT_NAME        ? 0
                  : order->report->sort == CRN_SORT_INCLUSIVE ? (inclusive ? inclusive : self)
                  : self                                      ? self
                                                              : inclusive;
-    if (!result)
-        result =
-            strcmp(order->report->profile->blocks[a].name, order->report->profile->blocks[b].name);
-    return result ? result : a < b ? -1 : a > b;
+    return result ? result : crn_report_compare_names(order->report, a, b);
 }
 
 crn_stack_view crn_stack_view_make(const crn_report *report)
