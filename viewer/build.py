@@ -14,19 +14,12 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT, FOLDER, NPM, WANTED = sys.argv[1:5]
-COPIED = ("package.json", "package-lock.json", ".npmrc", "tsconfig.json")
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+import npm_packages  # pylint: disable=wrong-import-position
 
 
 class Failed(Exception):
     pass
-
-
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
 
 
 def run(*command):
@@ -36,32 +29,21 @@ def run(*command):
         raise Failed("%s: %s" % (" ".join(command[:2]), done.stdout.decode("utf-8", "replace")))
 
 
-def fetch():
-    """Installs the packages of the lock file, unless they are there."""
-    done = os.path.join(FOLDER, "fetched")
-    lock = read(os.path.join(HERE, "package-lock.json"))
-    for name in COPIED:
-        shutil.copy(os.path.join(HERE, name), FOLDER)
-    if read(done) != lock:
-        run(NPM, "ci", "--omit=dev", "--ignore-scripts", "--prefer-offline")
-        with open(done, "wb") as file:
-            file.write(lock)
-
-
 def bundle():
     sources = os.path.join(FOLDER, "src")
     shutil.rmtree(sources, ignore_errors=True)
     shutil.copytree(os.path.join(HERE, "src"), sources)
     run(NPM, "run", "--silent", "build")
-    return [read(os.path.join(FOLDER, name)) for name in ("page.js", "page.css")]
+    return [npm_packages.read(os.path.join(FOLDER, name)) for name in ("page.js", "page.css")]
 
 
 def page():
     if NPM == "-":
         return [b"", b""]
-    os.makedirs(FOLDER, exist_ok=True)
     try:
-        fetch()
+        failed = npm_packages.install(HERE, FOLDER, "--omit=dev", npm=NPM)
+        if failed:
+            raise Failed(failed)
         return bundle()
     except (Failed, OSError) as error:
         if WANTED == "enabled":

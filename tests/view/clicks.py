@@ -19,6 +19,9 @@ import urllib.request
 
 CAIRN, MAKE_CAPTURE, MAKE_SPANS, DRIVE, KEPT = map(os.path.abspath, sys.argv[1:6])
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
+import npm_packages  # pylint: disable=wrong-import-position
+
 COUNT = 2000000
 MEDIAN, WORST = 200, 500  # ms
 DRAW = 4  # the block of make_spans.c with most spans
@@ -29,14 +32,7 @@ def fetch():
     if not shutil.which("npm") or not os.path.exists("/usr/bin/chromium"):
         print("1..0 # SKIP npm and chromium are needed")
         sys.exit(0)
-    os.makedirs(KEPT, exist_ok=True)
-    if os.path.exists(os.path.join(KEPT, "node_modules", "playwright-core")):
-        return
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(os.path.join(HERE, name), KEPT)
-    done = subprocess.run(["npm", "ci", "--ignore-scripts", "--prefer-offline"], cwd=KEPT,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode:
+    if npm_packages.install(HERE, KEPT):
         print("1..0 # SKIP npm cannot fetch playwright-core")
         sys.exit(0)
 

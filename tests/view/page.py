@@ -16,6 +16,9 @@ import tempfile
 CAIRN, JOBS, PLAY_STREAM, LIVE, SOURCES, KEPT = map(os.path.abspath, sys.argv[1:7])
 PICTURES = sys.argv[7] if len(sys.argv) > 7 else "-"
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(SOURCES, "scripts"))
+import npm_packages  # pylint: disable=wrong-import-position
+
 STREAMS = os.path.join(SOURCES, "..", "shared", "streams")
 CHROMIUM = "/usr/bin/chromium"
 DEEP = 1000000
@@ -27,14 +30,6 @@ def skip(reason):
     sys.exit(0)
 
 
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
 def fetch():
     if not shutil.which("node") or not shutil.which("npm"):
         skip("nodejs and npm are not there")
@@ -43,20 +38,9 @@ def fetch():
     if subprocess.run([CAIRN, "view", "nowhere"], stderr=subprocess.PIPE, text=True,
                       check=False).stderr.find("without the page") >= 0:
         skip("this cairn was built without the page")
-    os.makedirs(KEPT, exist_ok=True)
-    lock = read(os.path.join(HERE, "package-lock.json"))
-    done = os.path.join(KEPT, "fetched")
-    if read(done) == lock:
-        return
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(os.path.join(HERE, name), KEPT)
-    fetched = subprocess.run(["npm", "ci", "--ignore-scripts", "--prefer-offline"], cwd=KEPT,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if fetched.returncode:
-        skip("npm cannot fetch it: " +
-             fetched.stdout.decode("utf-8", "replace")[-200:].replace("\n", " "))
-    with open(done, "wb") as file:
-        file.write(lock)
+    failed = npm_packages.install(HERE, KEPT)
+    if failed:
+        skip(failed[-200:].replace("\n", " "))
 
 
 def capture_lua(folder, name, program, ticks=1000):
@@ -191,7 +175,8 @@ def captures(folder):
                    env=dict(os.environ, CAIRN_OUT=os.path.join(folder, "odd.cairn")))
     names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt", "tall.txt",
              "narrow.txt", "odd.cairn", "cut.cairn"]
-    whole = read(os.path.join(folder, "lua.cairn"))
+    with open(os.path.join(folder, "lua.cairn"), "rb") as file:
+        whole = file.read()
     with open(os.path.join(folder, "cut.cairn"), "wb") as file:
         file.write(whole[:len(whole) * 9 // 10])
     stream = os.path.join(STREAMS, "fble-bench.ev.zst")

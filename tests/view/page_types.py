@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 VIEWER, FOLDER = map(os.path.abspath, sys.argv[1:3])
-COPIED = ("package.json", "package-lock.json", "tsconfig.json")
+sys.path.insert(0, os.path.join(VIEWER, "..", "scripts"))
+import npm_packages  # pylint: disable=wrong-import-position
 
 
 def report(line, text=""):
@@ -23,17 +24,11 @@ def report(line, text=""):
 def main():
     if not shutil.which("npm"):
         return report("ok 1 - types # SKIP npm is not there")
-    os.makedirs(FOLDER, exist_ok=True)
-    for name in COPIED:
-        shutil.copy(os.path.join(VIEWER, name), FOLDER)
-    if os.path.exists(os.path.join(VIEWER, ".npmrc")):
-        shutil.copy(os.path.join(VIEWER, ".npmrc"), FOLDER)
+    failed = npm_packages.install(VIEWER, FOLDER)
+    if failed:
+        return report("ok 1 - types # SKIP npm cannot fetch tsc", failed[-400:])
     shutil.rmtree(os.path.join(FOLDER, "src"), ignore_errors=True)
     shutil.copytree(os.path.join(VIEWER, "src"), os.path.join(FOLDER, "src"))
-    fetched = subprocess.run(["npm", "ci", "--ignore-scripts", "--prefer-offline"], cwd=FOLDER,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if fetched.returncode:
-        return report("ok 1 - types # SKIP npm cannot fetch tsc", fetched.stdout[-400:])
     done = subprocess.run(["npm", "run", "--silent", "types"], cwd=FOLDER, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     return report(("not ok" if done.returncode else "ok") + " 1 - types", done.stdout)
