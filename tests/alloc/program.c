@@ -282,17 +282,18 @@ static void short_lives(void)
 
 /* ---- processes ---- */
 
-/* The child frees allocations of its parent, and allocates; it has accounts of its own. */
-static void forks(void)
+/* Makes children, each by one of the functions. A child frees allocations of its parent, and
+ * allocates; it has accounts of its own. */
+static void make_children(int count, pid_t (*const *makers)(void), int maker_count)
 {
     held slots[100];
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < count; i++)
         slots[i] = by_malloc(1000);
-    for (int times = 0; times < 3; times++) {
-        pid_t child = fork();
+    for (int m = 0; m < maker_count; m++) {
+        pid_t child = makers[m]();
         MUST(child >= 0);
         if (child == 0) {
-            for (int i = 0; i < 100; i++)
+            for (int i = 0; i < count; i++)
                 free(slots[i].block);
             void *own = malloc(123456);
             STAY(own);
@@ -301,31 +302,26 @@ static void forks(void)
         int status;
         MUST(waitpid(child, &status, 0) == child && status == 0);
     }
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < count / 2; i++)
         release(&slots[i]);
 }
 
-/* Children for which the C library calls no handlers. Each allocates and frees, and returns from main. */
+static void forks(void)
+{
+    static pid_t (*const makers[])(void) = {fork, fork, fork};
+    make_children(100, makers, 3);
+}
+
+static pid_t fork_by_system_call(void)
+{
+    return (pid_t)syscall(SYS_fork);
+}
+
+/* Children for which the C library calls no handlers. */
 static void children_without_fork(void)
 {
-    held slots[10];
-    for (int i = 0; i < 10; i++)
-        slots[i] = by_malloc(1000);
-    for (int times = 0; times < 2; times++) {
-        pid_t child = times ? (pid_t)syscall(SYS_fork) : _Fork();
-        MUST(child >= 0);
-        if (child == 0) {
-            for (int i = 0; i < 10; i++)
-                free(slots[i].block);
-            void *own = malloc(123456);
-            STAY(own);
-            exit(0);
-        }
-        int status;
-        MUST(waitpid(child, &status, 0) == child && status == 0);
-    }
-    for (int i = 0; i < 5; i++)
-        release(&slots[i]);
+    static pid_t (*const makers[])(void) = {_Fork, fork_by_system_call};
+    make_children(10, makers, 2);
 }
 
 static void ends_at_once(void)

@@ -23,12 +23,7 @@ enum { BLOCKS = 60 };
 static void record(const cairn_options *options, shared_page *page, uint64_t seed)
 {
     cairn_profile *profile;
-    alarm(300);
-    if (cairn_profile_open(&profile, options))
-        _exit(1);
-    setup_blocks(profile, 1, BLOCKS);
-    cairn_lane *lane = cairn_lane_open(profile, "main");
-    walker walk = {.strand = cairn_strand_open(lane), .random = {seed}, .blocks = BLOCKS};
+    walker walk = walker_in_child(options, BLOCKS, seed, &profile);
     page->ready = 1;
     for (uint64_t done = 1;; done++) {
         walker_step(&walk);

@@ -86,6 +86,20 @@ crn_profile *support_random(uint64_t seed, uint32_t stacks)
     return crn_profile_builder_end(builder);
 }
 
+crn_profile *support_path(uint32_t length)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t context = crn_profile_builder_root(builder);
+    for (uint32_t i = 0; i < length; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%u", i);
+        crn_block_info info = {.name = name, .file = ""};
+        context = crn_profile_builder_child(builder, context,
+                                            crn_profile_builder_block(builder, &info), 1);
+    }
+    return crn_profile_builder_end(builder);
+}
+
 crn_source *support_source(const void *bytes, size_t size)
 {
     crn_error error = {0};

@@ -11,6 +11,9 @@
  * hard to write, calls, ticks, wall, bytes, charges to the root. The same for the same seed. */
 crn_profile *support_random(uint64_t seed, uint32_t stacks);
 
+/* A profile of one path of so many blocks, each of which was called once. */
+crn_profile *support_path(uint32_t length);
+
 /* A source of these bytes. */
 crn_source *support_source(const void *bytes, size_t size);
 

@@ -191,16 +191,7 @@ static void test_deep_stack(void **state)
 static void test_export(void **state)
 {
     (void)state;
-    crn_profile_builder *builder = crn_profile_builder_new();
-    uint32_t context = crn_profile_builder_root(builder);
-    for (uint32_t i = 0; i < 400; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "f%u", i);
-        crn_block_info info = {.name = name, .file = ""};
-        context = crn_profile_builder_child(builder, context,
-                                            crn_profile_builder_block(builder, &info), 1);
-    }
-    crn_profile *profile = crn_profile_builder_end(builder);
+    crn_profile *profile = support_path(400);
     crn_export_options choice = {.metric = CRN_METRIC_CALLS, .times = true};
     crn_format_write *const writers[] = {crn_pprof_write, crn_folded_write};
     for (size_t i = 0; i < COUNT(writers); i++) {

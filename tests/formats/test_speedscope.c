@@ -112,16 +112,7 @@ static void test_size(void **state)
 {
     (void)state;
     enum { DEPTH = 20000 };
-    crn_profile_builder *builder = crn_profile_builder_new();
-    uint32_t context = crn_profile_builder_root(builder);
-    for (uint32_t i = 0; i < DEPTH; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "f%u", i);
-        crn_block_info info = {.name = name, .file = ""};
-        context = crn_profile_builder_child(builder, context,
-                                            crn_profile_builder_block(builder, &info), 1);
-    }
-    crn_profile *profile = crn_profile_builder_end(builder);
+    crn_profile *profile = support_path(DEPTH);
     size_t size;
     char *text = support_write(crn_speedscope_write, profile, NULL, &size);
     assert_true(size < DEPTH * 150);

@@ -8,6 +8,9 @@
 
 #include <cairn/cairn.h>
 
+#include <unistd.h>
+
+#include "support/profiles.h"
 #include "support/random.h"
 #include "support/reference.h"
 
@@ -49,6 +52,19 @@ static inline void walker_walk(walker *w, uint64_t steps)
 {
     while (steps-- > 0)
         walker_step(w);
+}
+
+/* Begins a walk in a child process, in a profile of its own; the process ends after five minutes,
+ * or on an error at once. */
+static inline walker walker_in_child(const cairn_options *options, uint32_t blocks, uint64_t seed,
+                                     cairn_profile **profile)
+{
+    alarm(300);
+    if (cairn_profile_open(profile, options))
+        _exit(1);
+    setup_blocks(*profile, 1, blocks);
+    cairn_lane *lane = cairn_lane_open(*profile, "main");
+    return (walker){.strand = cairn_strand_open(lane), .random = {seed}, .blocks = blocks};
 }
 
 #endif

@@ -30,12 +30,7 @@ static void wait_for(const _Atomic uint64_t *value, uint64_t least)
 static void record(const cairn_options *options, shared_page *page, uint64_t steps)
 {
     cairn_profile *profile;
-    alarm(300);
-    if (cairn_profile_open(&profile, options))
-        _exit(1);
-    setup_blocks(profile, 1, BLOCKS);
-    cairn_lane *lane = cairn_lane_open(profile, "main");
-    walker walk = {.strand = cairn_strand_open(lane), .random = {SEED}, .blocks = BLOCKS};
+    walker walk = walker_in_child(options, BLOCKS, SEED, &profile);
     page->ready = 1;
     for (uint64_t done = 0; done < steps; done += AT_ONCE) {
         wait_for(&page->allowed, done + AT_ONCE);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/time.h>
 
-#include "noipa.h"
+#include "wander.h"
 
 enum { JUMPS = 60 };
 
@@ -18,35 +18,6 @@ KEPT void handle(int number)
 {
     jumped = jumped + 1;
     siglongjmp(place, number);
-}
-
-KEPT int one(int n)
-{
-    return n + 1;
-}
-
-KEPT int two(int n)
-{
-    return n + 2;
-}
-
-KEPT int three(int n)
-{
-    return n + 3;
-}
-
-/* Each `way` calls in another order, so that new contexts are made all the time. */
-KEPT int wander(unsigned way, int depth)
-{
-    static int (*const steps[])(int) = {one, two, three};
-    int sum = steps[way % 3](depth);
-    if (depth > 0) {
-        sum += wander(way / 3 + (unsigned)depth * 7, depth - 1);
-        if (way & 1)
-            sum += wander(way * 5, depth / 2);
-    }
-    OPAQUE(sum);
-    return sum;
 }
 
 KEPT int after_jump(int n)

@@ -4,21 +4,9 @@
  * save callers and push frames, runs after each instruction.
  */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
-#include <x86intrin.h>
 
-#include "noipa.h"
-
-enum { STEP = 0x100, WARM = 3, TIMES = 8 };
-
-static volatile int seen, trapped, warming;
-
-KEPT int trap_leaf(int n)
-{
-    trapped = n;
-    return n + 1;
-}
+#include "single_step.h"
 
 KEPT int trap_pushes(int n)
 {
@@ -32,24 +20,6 @@ KEPT void handle_trap(int number)
 {
     trap_leaf(number);
     seen += trap_pushes(2) * 0;
-}
-
-/* The first rounds raise the signal at a few places only, until all contexts of the handler
- * exist. */
-static inline void begin_steps(void)
-{
-    if (warming)
-        raise(SIGTRAP);
-    else
-        __writeeflags(__readeflags() | STEP);
-}
-
-static inline void end_steps(void)
-{
-    if (warming)
-        raise(SIGTRAP);
-    else
-        __writeeflags(__readeflags() & ~(unsigned long long)STEP);
 }
 
 KEPT int step(int n)

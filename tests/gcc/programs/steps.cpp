@@ -2,22 +2,9 @@
 //
 // Single-steps a function that catches, and one that ends by a tail call: after each instruction a
 // SIGTRAP handler runs, which pushes frames because it catches exceptions.
-#include <csignal>
 #include <cstdio>
 
-#include <x86intrin.h>
-
-#include "noipa.h"
-
-enum { STEP = 0x100, WARM = 3, TIMES = 8 };
-
-static volatile int seen, trapped, warming;
-
-KEPT int trap_leaf(int n)
-{
-    trapped = n;
-    return n + 1;
-}
+#include "single_step.h"
 
 KEPT int trap_deeper(int n)
 {
@@ -35,23 +22,6 @@ KEPT void handle_trap(int n)
     } catch (int) {
         trapped = 0;
     }
-}
-
-// The first rounds raise the signal at a few places only, until all contexts of the handler exist.
-static inline void begin_steps()
-{
-    if (warming)
-        std::raise(SIGTRAP);
-    else
-        __writeeflags(__readeflags() | STEP);
-}
-
-static inline void end_steps()
-{
-    if (warming)
-        std::raise(SIGTRAP);
-    else
-        __writeeflags(__readeflags() & ~(unsigned long long)STEP);
 }
 
 KEPT void thrower(int n)
