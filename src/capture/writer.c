@@ -38,7 +38,7 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
-/* Extends the file by `size` bytes. They are allocated now, or, in memory, when they are mapped. */
+/* Extends the file by `size` bytes and allocates them. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->header->size;
@@ -51,37 +51,31 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
-    if (crn_file_is_nameless(&capture->file) ? !crn_file_lengthen(file, end + size)
-                                             : !crn_file_extend(file, end, size))
+    if (!crn_file_extend(file, end, size))
         return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
     *offset = end;
     __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
     return CAIRN_OK;
 }
 
-/* Maps new bytes of the file. In memory, this allocates their pages, all at once. On disk, that
- * would cost more than a page fault for each page that is used. */
-static cairn_error map_new(crn_capture *capture, char *base, int file, uint64_t offset,
-                           uint64_t size)
+/* Maps bytes of the file that are allocated. Those in memory get their page table entries now,
+ * because that costs less than a page fault for each page. On disk it would cost more. */
+static bool map_allocated(crn_capture *capture, char *base, int file, uint64_t offset,
+                          uint64_t size)
 {
-    int saved = errno;
-    if (!base || !crn_address_map(base, file, offset, size))
-        return CAIRN_E_MAP;
-    bool allocated = !crn_file_is_nameless(&capture->file) || crn_address_fetch(base, size) ||
-                     crn_file_extend(file, offset, size);
-    if (!allocated)
-        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
-    errno = saved;
-    return CAIRN_OK;
+    if (!crn_address_map(base, file, offset, size))
+        return false;
+    if (crn_file_is_nameless(&capture->file))
+        crn_address_fetch(base, size);
+    return true;
 }
 
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
     char *base = crn_address_reserve(size);
-    cairn_error error = map_new(capture, base, capture->file.descriptor, offset, size);
-    if (error) {
+    if (!base || !map_allocated(capture, base, capture->file.descriptor, offset, size)) {
         crn_address_release(base, size);
-        return error;
+        return CAIRN_E_MAP;
     }
     capture->directory = (crn_disk_directory *)base;
     capture->directory_offset = offset;
@@ -170,7 +164,7 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
     char *base = crn_address_reserve(chunk->size);
     if (base && !take_or_extend(capture, chunk) &&
-        !map_new(capture, base, crn_capture_file(capture), chunk->offset, chunk->size))
+        map_allocated(capture, base, crn_capture_file(capture), chunk->offset, chunk->size))
         return base;
     crn_address_release(base, chunk->size);
     return NULL;
@@ -346,7 +340,8 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     int file = section->chunk_count ? crn_capture_file(section->capture) : -1;
     for (uint32_t i = 0; i < section->chunk_count; i++) {
         const crn_disk_chunk *chunk = &section->chunks[i];
-        if (!crn_address_map(base + chunk->place, file, chunk->offset, chunk->size)) {
+        if (!map_allocated(section->capture, base + chunk->place, file, chunk->offset,
+                           chunk->size)) {
             crn_address_release(base, size);
             return CAIRN_E_MAP;
         }
@@ -384,10 +379,9 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
         error = take_chunk(section->capture, &chunk);
     if (error)
         return error;
-    error = map_new(section->capture, section->base + chunk.place,
-                    crn_capture_file(section->capture), chunk.offset, chunk.size);
-    if (error)
-        return error;
+    if (!map_allocated(section->capture, section->base + chunk.place,
+                       crn_capture_file(section->capture), chunk.offset, chunk.size))
+        return CAIRN_E_MAP;
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;
     return CAIRN_OK;

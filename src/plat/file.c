@@ -191,11 +191,6 @@ static bool may_be_as_long(uint64_t size)
     return false;
 }
 
-bool crn_file_lengthen(int file, uint64_t size)
-{
-    return may_be_as_long(size) && ftruncate(file, (off_t)size) == 0;
-}
-
 bool crn_file_extend(int file, uint64_t offset, uint64_t size)
 {
     if (!may_be_as_long(offset + size))
@@ -239,14 +234,15 @@ bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
                 (off_t)offset) != MAP_FAILED;
 }
 
-bool crn_address_fetch(char *address, uint64_t size)
+void crn_address_fetch(char *address, uint64_t size)
 {
-#ifdef MADV_POPULATE_WRITE
-    return madvise(address, size, MADV_POPULATE_WRITE) == 0;
+#ifdef MADV_POPULATE_READ
+    int saved = errno;
+    madvise(address, size, MADV_POPULATE_READ);
+    errno = saved;
 #else
     (void)address;
     (void)size;
-    return false;
 #endif
 }
 

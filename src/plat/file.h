@@ -47,10 +47,6 @@ void crn_file_close(crn_file *file);
  * errno. */
 bool crn_file_extend(int file, uint64_t offset, uint64_t size);
 
-/* Extends the file to `size` bytes without allocating anything. Never raises SIGXFSZ. On failure
- * returns false and sets errno. */
-bool crn_file_lengthen(int file, uint64_t size);
-
 /* Reserves address space without memory. Returns NULL if there is none. */
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);
@@ -61,9 +57,9 @@ bool crn_address_fill(char *address, uint64_t size);
 /* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
 
-/* Allocates and maps all pages of a writable mapping at once: cheaper than a page fault for each.
- * Returns false if there is no memory, or if the system has no such call. */
-bool crn_address_fetch(char *address, uint64_t size);
+/* Maps the pages of a shared mapping that are in memory, several at a time: cheaper than a page
+ * fault for each. An error does no harm: they then come one by one. Preserves errno. */
+void crn_address_fetch(char *address, uint64_t size);
 
 /* Returns true if the process may use only so much address space. */
 bool crn_address_is_limited(void);
