@@ -2,10 +2,13 @@
 #include <argp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/fleet/round.h"
 #include "cli/fleet/watch.h"
 #include "commands.h"
 
@@ -28,7 +31,8 @@ static const crn_option options[] = {
      .help = "Delete captures that ended and were sent so long ago", .number = &given.delete_days,
      .least = 1, .most = 36500},
     {"keep", .argument = "MIB",
-     .help = "Delete the oldest captures that were sent while all have more than MIB mebibytes",
+     .help = "While all captures have more than MIB mebibytes, delete the oldest that were sent, then "
+             "merge the oldest that were not: totals survive, spans do not",
      .number = &given.keep_mib, .least = 1},
     {"metrics", .argument = "PORT",
      .help = "Serve figures of the captures for Prometheus at http://127.0.0.1:PORT/metrics",
@@ -39,7 +43,8 @@ static const crn_option options[] = {
 static const char doc[] =
     "Send the captures of a folder to a fleet's database, and what is new in those that grow.\v"
     "Programs leave captures there with CAIRN_OUT=DIR/%p.cairn. While the server is away captures "
-    "wait; nothing is deleted that was not sent. SIGTERM ends the agent after the capture at "
+    "wait; nothing is deleted that was not sent, or with --keep merged. A file CAPTURE.labels, a line "
+    "KEY=VALUE each, labels that capture in place of --label. SIGTERM ends the agent after the capture at "
     "hand.\n\n  cairn agent /var/lib/cairn --to clickhouse://db.example/cairn --delete-after 7\n\n"
     "Exit status: 0, or 2 for bad input; with --once also if not everything was sent.";
 
@@ -51,48 +56,79 @@ static void end(int signal)
     ending = 1;
 }
 
-/* Sends what is new. Returns false if that failed. */
-static bool send_news(crn_database *database, crn_fleet_labels *labels, const crn_watch *watch,
-                      crn_watched *capture)
+/* Notes what became of a capture: `item`. */
+static void note_result(void *data, const crn_round_result *result)
 {
-    crn_error error = {0};
-    crn_fleet_sent sent = {.metrics = given.metrics_port ? &capture->metrics : NULL};
-    char *path = crn_watched_path(watch, capture);
-    if (!capture->state)
-        capture->state = crn_push_state_new();
-    bool good = crn_fleet_send(database, labels, path, capture->state, &sent, &error);
+    crn_watched *capture = result->item;
+    const crn_fleet_sent *sent = result->sent;
+    bool good = !result->error, ended = sent->read && !sent->recording;
+    capture->begun |= result->reached;
     if (!good) {
-        crn_cli_fail("%s: %s", path, error.message);
-        if (error.code == CRN_DATABASE_REFUSED && !sent.recording)
-            crn_watch_refuse(watch, capture, error.message);
-    } else if (sent.sum.rows)
-        crn_fleet_print_sent(stdout, path, &sent);
-    crn_watched_note(capture, good && sent.sum.rows);
-    if (good && !sent.recording) {
+        crn_cli_fail("%s: %s", result->path, result->error->message);
+        if (result->error->code == CRN_DATABASE_REFUSED && ended)
+            crn_watch_refuse(data, capture, result->error->message);
+    } else if (sent->sum.rows)
+        crn_fleet_print_sent(stdout, result->path, sent);
+    if (good || !sent->read)
+        crn_watched_note(capture, good && sent->sum.rows);
+    if (good && ended) {
         capture->finished = true;
         crn_push_state_free(capture->state);
         capture->state = NULL;
     }
-    crn_free(path);
-    return good;
 }
 
-static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watch *watch)
+/* Adds what is new of a capture. Returns false if nothing can be sent now. */
+static bool add_news(crn_round *round, const crn_watch *watch, crn_watched *capture)
+{
+    char *path = crn_watched_path(watch, capture);
+    if (!capture->state)
+        capture->state = crn_push_state_new();
+    bool takes = crn_round_add(round, path, capture->state,
+                               given.metrics_port ? &capture->metrics : NULL, capture);
+    crn_free(path);
+    return takes;
+}
+
+/* Sends what is new. Returns false if something was not sent; `*takes` becomes false if the server
+ * takes nothing. */
+static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watch *watch,
+                      bool *takes)
 {
     bool good = crn_watch_scan(watch);
-    for (size_t i = 0; i < watch->count && !ending; i++) {
+    crn_round *round = crn_round_new(database, labels, note_result, watch);
+    *takes = true;
+    for (size_t i = 0; i < watch->count && *takes && !ending; i++) {
         crn_watched *capture = &watch->captures[i];
         if (capture->finished)
             continue;
         if (capture->due)
             capture->due--;
         else
-            good &= send_news(database, labels, watch, capture);
+            *takes = add_news(round, watch, capture);
     }
-    crn_watch_delete(watch, (uint64_t)given.delete_days * DAY_S, (uint64_t)given.keep_mib << 20);
+    good &= crn_round_end(round, takes);
+    uint64_t keep = (uint64_t)given.keep_mib << 20;
+    crn_watch_delete(watch, (uint64_t)given.delete_days * DAY_S, keep);
+    if (keep)
+        crn_watch_merge(watch, keep);
     crn_watch_save(watch);
     fflush(stdout);
     return good;
+}
+
+/* Waits for the next round: while the server takes nothing twice as long each time, up to five
+ * minutes, and longer by a random part, so that many agents do not come back at the same moment. */
+static void pause_for(unsigned failures)
+{
+    enum { LONGEST_S = 300 };
+    uint64_t ms = (uint64_t)given.every_s * 1000;
+    for (unsigned f = 1; f < failures && ms < LONGEST_S * 1000; f++)
+        ms *= 2;
+    if (failures)
+        ms += (uint64_t)random() % (ms / 2);
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
 }
 
 static void publish(crn_metrics_server *server, const crn_watch *watch)
@@ -123,14 +159,17 @@ static int watch_folder(crn_database *database, crn_fleet_labels *labels)
         crn_watch_close(&watch);
         return CRN_EXIT_BAD;
     }
+    unsigned failures = 0;
+    bool takes = true;
     catch_signals();
+    srandom((unsigned)time(NULL) ^ (unsigned)getpid());
     do {
-        good = round_run(database, labels, &watch);
+        good = round_run(database, labels, &watch, &takes);
+        failures = takes ? 0 : failures + 1;
         if (server)
             publish(server, &watch);
-        struct timespec pause = {given.every_s, 0};
         if (!given.once && !ending)
-            nanosleep(&pause, NULL);
+            pause_for(failures);
     } while (!given.once && !ending);
     crn_metrics_stop(server);
     crn_watch_close(&watch);

@@ -64,6 +64,7 @@ static const char doc[] =
     "  regressions           the same for runs of the last --since (7d) and as long before\n"
     "  trend [FUNCTION]      mean cost a run, by version\n"
     "  history [FUNCTION]    the same, a line for each run\n"
+    "  hours [FUNCTION]      cost by hour, also of runs that go on\n"
     "  spans [FUNCTION]      durations of spans by name\n"
     "  heat [FUNCTION]       numbers of spans by hour and duration, with the longest\n"
     "  slowest [FUNCTION]    the longest single spans, with their runs\n"

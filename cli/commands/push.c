@@ -5,13 +5,16 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
-#include "cli/common/progress.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/round.h"
+#include "cli/fleet/spool.h"
 #include "commands.h"
 
 static struct {
     crn_list captures, labels;
     crn_fleet_given fleet;
+    const char *spool;
+    long keep_mib;
 } given = {.fleet = {.retry_s = 60}};
 
 static const crn_option options[] = {
@@ -20,41 +23,69 @@ static const crn_option options[] = {
     {"retry", .argument = "SECONDS",
      .help = "Try again for so long while the server is away or overloaded (60)",
      .number = &given.fleet.retry_s, .most = 86400},
+    {"spool", .argument = "DIR",
+     .help = "Keep what cannot be sent in DIR; send what is there first, and delete it then",
+     .text = &given.spool},
+    {"keep", .argument = "MIB",
+     .help = "While captures in DIR have more than MIB mebibytes, merge the oldest: totals survive, "
+             "spans do not",
+     .number = &given.keep_mib, .least = 1},
     {0},
 };
 
 static const char doc[] =
     "Send captures to a ClickHouse database, for cairn fleet.\vThe same capture counts once, "
     "however often it is sent: after an error or a broken connection send it again. Create the "
-    "tables once with cairn fleet init. docs/FLEET.md describes them.\n\nWith --to "
+    "tables once with cairn fleet init. docs/FLEET.md describes them.\n\nWith --spool DIR captures "
+    "that cannot be sent are copied to DIR, until another push with --spool, or cairn agent DIR, sends "
+    "them.\n\nWith --to "
     "otlp://HOST:PORT spans and profiles go to a collector of OpenTelemetry, with --to "
     "pyroscope://HOST:PORT profiles to Pyroscope; otlps and pyroscopes with TLS.\n\n  export "
     "CAIRN_FLEET=clickhouse://db.example/cairn\n  cairn push build.cairn --label version=1.2\n\n"
-    "Exit status: 0, or 2 if a capture was not sent.";
+    "Exit status: 0, or 2 if a capture was neither sent nor kept in the spool.";
 
-static bool push(crn_database *database, crn_fleet_labels *labels, const char *path,
-                 crn_error *error)
+static void note_result(void *data, const crn_round_result *result)
 {
-    crn_fleet_sent sent = {.metrics = NULL};
-    crn_progress_begin("%s: sending %s", crn_cli_name, path);
-    bool good = crn_fleet_send(database, labels, path, NULL, &sent, error);
-    crn_progress_end();
-    if (good)
-        crn_fleet_print_sent(stdout, path, &sent);
-    return good;
+    int *status = data;
+    if (!result->error) {
+        crn_fleet_print_sent(stdout, result->path, result->sent);
+        return;
+    }
+    crn_cli_fail("%s: not all of it was sent: %s; to send it again is safe", result->path,
+                 result->error->message);
+    bool refused = result->error->code == CRN_DATABASE_REFUSED;
+    if (!given.spool || refused || !result->sent->read ||
+        !crn_spool_put(given.spool, result->path, result->item))
+        *status = CRN_EXIT_BAD;
 }
 
-static int push_all(crn_database *database, crn_collector *collector, crn_fleet_labels *labels)
+/* First what was kept, then the captures given. While the server takes nothing these are kept. */
+static int push_all(crn_database *database, crn_fleet_labels *labels)
+{
+    int status = CRN_EXIT_OK;
+    bool takes = true;
+    if (given.spool)
+        crn_spool_send(given.spool, database, &takes);
+    crn_round *round = crn_round_new(database, labels, note_result, &status);
+    for (size_t i = 0; i < given.captures.count; i++)
+        if (takes || !given.spool)
+            takes = crn_round_add(round, given.captures.list[i], NULL, NULL, labels);
+        else if (!crn_spool_put(given.spool, given.captures.list[i], labels))
+            status = CRN_EXIT_BAD;
+    crn_round_end(round, NULL);
+    if (given.spool && given.keep_mib)
+        crn_spool_limit(given.spool, (uint64_t)given.keep_mib << 20);
+    return status;
+}
+
+static int collect_all(crn_collector *collector, crn_fleet_labels *labels)
 {
     int status = CRN_EXIT_OK;
     for (size_t i = 0; i < given.captures.count; i++) {
         crn_error error = {0};
         const char *path = given.captures.list[i];
-        if (collector ? crn_collector_send(collector, labels, path, &error)
-                      : push(database, labels, path, &error))
-            continue;
-        status = crn_cli_fail("%s: not all of it was sent: %s%s", path, error.message,
-                              collector ? "" : "; to send it again is safe");
+        if (!crn_collector_send(collector, labels, path, &error))
+            status = crn_cli_fail("%s: not all of it was sent: %s", path, error.message);
     }
     return status;
 }
@@ -72,7 +103,9 @@ static int run(void)
     } else if (good) {
         database = crn_fleet_open(&given.fleet);
     }
-    int status = database || collector ? push_all(database, collector, &labels) : CRN_EXIT_BAD;
+    int status = database    ? push_all(database, &labels)
+                 : collector ? collect_all(collector, &labels)
+                             : CRN_EXIT_BAD;
     crn_collector_close(collector);
     crn_database_close(database);
     crn_free(labels.texts);

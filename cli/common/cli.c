@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,13 @@ crn_profile *crn_cli_redact(crn_profile *profile, crn_trace *trace, crn_redact_m
         crn_redact_map_free(own);
     crn_profile_free(profile);
     return redacted;
+}
+
+bool crn_cli_is_recording(const crn_profile *profile)
+{
+    long process = strtol(crn_profile_note(profile, "process", "0"), NULL, 10);
+    return strcmp(crn_profile_note(profile, "state", ""), "recording") == 0 && process > 0 &&
+           (kill((pid_t)process, 0) == 0 || errno == EPERM);
 }
 
 bool crn_cli_may_replace(const char *path)

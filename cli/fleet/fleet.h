@@ -46,9 +46,17 @@ typedef struct crn_fleet_labels {
  * prints a message and returns false. */
 bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given);
 
-/* Adds the service and the host that are known without labels, as the last ones: cut the list to its
- * length before afterwards. */
+/* Adds the service and the host, unless labels say them, as the last ones: cut the list to its length
+ * before afterwards. */
 void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profile);
+
+/* Returns the path of the file with a capture's own labels, CAPTURE.labels, which count in place of
+ * all others. Free it with crn_free. */
+char *crn_fleet_labels_path(const char *capture);
+/* Reads them. Returns false if there is no such file. */
+bool crn_fleet_labels_read(crn_fleet_labels *labels, const char *capture);
+/* Writes them, and syncs the file. On an error prints a message and returns false. */
+bool crn_fleet_labels_write(const crn_fleet_labels *labels, const char *capture);
 
 /* ---- collectors: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS ---- */
 
@@ -71,11 +79,14 @@ typedef struct crn_fleet_sent {
     struct crn_metrics_lines *metrics; /* is set to the capture's lines; NULL: not wanted */
     crn_push_sum sum;
     char service[256];
+    uint32_t spans;
+    bool read;      /* the capture could be read, whatever the server says */
     bool recording; /* the capture may grow */
 } crn_fleet_sent;
 
-/* Reads a capture and sends it, or what is new since `state`, which may be NULL. */
-bool crn_fleet_send(crn_database *database, crn_fleet_labels *labels, const char *path,
+/* Reads a capture and adds it, or what is new since `state`, which may be NULL, to the batch: as
+ * crn_push. */
+bool crn_fleet_send(crn_push_batch *batch, crn_fleet_labels *labels, const char *path,
                     crn_push_state *state, crn_fleet_sent *sent, crn_error *error);
 
 /* Prints what was sent, one line. */

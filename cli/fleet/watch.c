@@ -29,6 +29,11 @@ static char *path_in(const char *folder, const char *name)
     return path;
 }
 
+char *crn_watch_path(const crn_watch *watch, const char *name)
+{
+    return path_in(watch->folder, name);
+}
+
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture)
 {
     return path_in(watch->folder, capture->name);
@@ -40,7 +45,7 @@ static bool is_capture(const char *name)
     return name[0] != '.' && length > 6 && strcmp(name + length - 6, ".cairn") == 0;
 }
 
-static bool is_same(const struct stat *one, const struct stat *other)
+bool crn_watch_is_same(const struct stat *one, const struct stat *other)
 {
     return one->st_ino == other->st_ino && one->st_size == other->st_size &&
            one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
@@ -73,8 +78,8 @@ static void clear(crn_watched *capture)
     crn_metrics_lines_free(&capture->metrics);
 }
 
-/* Lines: inode, size, seconds and nanoseconds of the last change, name. What cannot be read is sent
- * again, which does no harm. */
+/* Lines: "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name. What cannot
+ * be read is sent again, which does no harm. */
 static void read_list(crn_watch *watch)
 {
     char *path = path_in(watch->folder, LIST_NAME), name[NAME_MAX + 1];
@@ -82,15 +87,19 @@ static void read_list(crn_watch *watch)
     crn_free(path);
     if (!file)
         return;
+    char word[8];
     uint64_t inode, size;
     int64_t seconds, nanoseconds;
-    while (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %255[^\n]", &inode, &size,
-                  &seconds, &nanoseconds, name) == 5) {
+    while (fscanf(file, "%7s %" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %255[^\n]", word,
+                  &inode, &size, &seconds, &nanoseconds, name) == 6) {
         struct stat info = {.st_ino = inode,
                             .st_size = (off_t)size,
                             .st_mtim = {(time_t)seconds, (long)nanoseconds}};
-        if (is_capture(name) && !find(watch, name))
-            add(watch, name, &info)->finished = true;
+        if (!is_capture(name) || find(watch, name))
+            continue;
+        crn_watched *capture = add(watch, name, &info);
+        capture->begun = true;
+        capture->finished = strcmp(word, "sent") == 0;
     }
     fclose(file);
 }
@@ -102,9 +111,9 @@ void crn_watch_save(const crn_watch *watch)
     FILE *file = fopen(part, "we");
     for (size_t i = 0; file && i < watch->count; i++) {
         const crn_watched *capture = &watch->captures[i];
-        if (capture->finished && !strchr(capture->name, '\n'))
-            fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %s\n",
-                    (uint64_t)capture->info.st_ino, (uint64_t)capture->info.st_size,
+        if (capture->begun && !strchr(capture->name, '\n'))
+            fprintf(file, "%s %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %s\n",
+                    capture->finished ? "sent" : "begun", (uint64_t)capture->info.st_ino, (uint64_t)capture->info.st_size,
                     (int64_t)capture->info.st_mtim.tv_sec, (int64_t)capture->info.st_mtim.tv_nsec,
                     capture->name);
     }
@@ -117,23 +126,34 @@ void crn_watch_save(const crn_watch *watch)
     crn_free(part);
 }
 
-bool crn_watch_open(crn_watch *watch, const char *folder)
+bool crn_watch_try(crn_watch *watch, const char *folder)
 {
     *watch = (crn_watch){.folder = folder};
     char *path = path_in(folder, LOCK_NAME);
     watch->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (watch->lock < 0)
-        crn_cli_fail("%s: %s; the agent needs to write to the folder", path, strerror(errno));
-    else if (flock(watch->lock, LOCK_EX | LOCK_NB) != 0) {
-        crn_cli_fail("%s: another agent watches this folder", folder);
+    bool locked = watch->lock >= 0 && flock(watch->lock, LOCK_EX | LOCK_NB) == 0;
+    if (watch->lock < 0) {
+        crn_cli_fail("%s: %s; write access to the folder is needed", path, strerror(errno));
+        errno = 0;
+    } else if (!locked) {
         close(watch->lock);
-        watch->lock = -1;
+        errno = EWOULDBLOCK;
     }
     crn_free(path);
-    if (watch->lock < 0)
+    if (!locked)
         return false;
     read_list(watch);
+    crn_watch_recover(watch);
     return true;
+}
+
+bool crn_watch_open(crn_watch *watch, const char *folder)
+{
+    if (crn_watch_try(watch, folder))
+        return true;
+    if (errno == EWOULDBLOCK)
+        crn_cli_fail("%s: another agent watches this folder", folder);
+    return false;
 }
 
 void crn_watch_close(crn_watch *watch)
@@ -151,9 +171,10 @@ static void see(crn_watch *watch, const char *name, const struct stat *info)
     if (!capture) {
         capture = add(watch, name, info);
     } else if (capture->info.st_ino != info->st_ino ||
-               (capture->finished && !is_same(&capture->info, info))) {
+               (capture->finished && !crn_watch_is_same(&capture->info, info))) {
         crn_push_state_free(capture->state); /* another file of this name */
         capture->state = NULL;
+        capture->begun &= capture->info.st_ino == info->st_ino;
         capture->finished = false;
         capture->idle = capture->due = 0;
     }
@@ -199,6 +220,33 @@ void crn_watched_note(crn_watched *capture, bool changed)
     capture->due = capture->idle;
 }
 
+bool crn_watch_sync(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && fsync(file) == 0;
+    if (file >= 0)
+        close(file);
+    return good;
+}
+
+bool crn_watch_unlink(const char *path)
+{
+    char *labels = crn_fleet_labels_path(path);
+    bool good = unlink(path) == 0;
+    if (good)
+        unlink(labels);
+    crn_free(labels);
+    return good;
+}
+
+static void move_labels(const char *from, const char *to)
+{
+    char *old = crn_fleet_labels_path(from), *new = crn_fleet_labels_path(to);
+    rename(old, new); /* most captures have none */
+    crn_free(old);
+    crn_free(new);
+}
+
 void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const char *words)
 {
     char *folder = path_in(watch->folder, REFUSED_NAME), *from = crn_watched_path(watch, capture);
@@ -209,6 +257,8 @@ void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const 
     if (file)
         fprintf(file, "%s\n", words);
     bool good = file && fclose(file) == 0 && rename(from, to) == 0;
+    if (good)
+        move_labels(from, to);
     if (good)
         crn_cli_fail("%s: is in %s now, with the server's words beside it", from, folder);
     else
@@ -240,7 +290,7 @@ void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes)
         if (!capture->finished || (!old && (!bytes || whole <= bytes)))
             continue;
         char *path = crn_watched_path(watch, capture);
-        if (unlink(path) == 0) {
+        if (crn_watch_unlink(path)) {
             whole -= (uint64_t)capture->info.st_blocks * 512;
             crn_terminal_format(stdout, "%s: deleted, as it was sent and %s\n", path,
                                 old ? "is old" : "the folder is large");

@@ -18,6 +18,7 @@ typedef struct crn_watched {
     crn_push_state *state;
     crn_metrics_lines metrics; /* of the last time that it was sent */
     bool finished;      /* all of it was sent, and it cannot grow */
+    bool begun;         /* the database may show what it had earlier */
     bool seen;          /* it was there at the last scan */
     unsigned idle, due; /* rounds without a change; rounds until it is read again */
 } crn_watched;
@@ -29,17 +30,27 @@ typedef struct crn_watch {
     crn_watched *captures;
 } crn_watch;
 
-/* Opens a folder, and locks it against a second agent. Reads which captures were finished. On an
- * error prints a message and returns false. */
+/* Opens a folder, and locks it against a second agent. Reads which captures were sent, and ends a
+ * merge that was interrupted. On an error prints a message and returns false. */
 bool crn_watch_open(crn_watch *watch, const char *folder);
-/* Writes which captures are finished, and frees. */
+/* The same, but says nothing if another process has the folder. */
+bool crn_watch_try(crn_watch *watch, const char *folder);
+/* Writes which captures were sent, and frees. */
 void crn_watch_close(crn_watch *watch);
 
 /* Scans the folder for files that end in .cairn. On an error prints a message and returns false. */
 bool crn_watch_scan(crn_watch *watch);
-/* Writes which captures are finished, so that the next agent does not send them again. */
+/* Writes which captures were sent, so that the next agent does not send them again. */
 void crn_watch_save(const crn_watch *watch);
 
+/* Returns the path of a file in the folder; free it with crn_free. */
+char *crn_watch_path(const crn_watch *watch, const char *name);
+/* Returns true if both are the same file, unchanged. */
+bool crn_watch_is_same(const struct stat *one, const struct stat *other);
+/* Writes all that a file or folder has to the disk. */
+bool crn_watch_sync(const char *path);
+/* Deletes a capture and its labels. Returns false if the capture could not be deleted. */
+bool crn_watch_unlink(const char *path);
 /* Returns the path of a capture; free it with crn_free. */
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
 /* Notes a round in which the capture changed or not. One that does not change is read less and less
@@ -53,5 +64,11 @@ void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const 
 /* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
  * together have more than `bytes` (0: any number). Prints what it deletes. */
 void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes);
+
+/* Merges the oldest captures that could not be sent while all together have more than `bytes`: their
+ * figures are added up, spans are left out and counted. Prints that. */
+void crn_watch_merge(crn_watch *watch, uint64_t bytes);
+/* Ends, or takes back, a merge that was interrupted. */
+void crn_watch_recover(const crn_watch *watch);
 
 #endif

@@ -251,14 +251,6 @@ static void put_notes(crn_profile *profile, const crn_run *run, int status,
     }
 }
 
-/* A child process may go on writing. */
-static bool is_still_written(const crn_profile *profile)
-{
-    long process = strtol(crn_profile_note(profile, "process", "0"), NULL, 10);
-    return strcmp(crn_profile_note(profile, "state", ""), "recording") == 0 && process > 0 &&
-           (kill((pid_t)process, 0) == 0 || errno == EPERM);
-}
-
 void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_ns)
 {
     crn_error error = {0};
@@ -271,7 +263,7 @@ void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_n
     if (stopped_by)
         crn_cli_fail("%s: recording stopped: %s", run->output,
                      cairn_error_text((cairn_error)atoi(stopped_by)));
-    if (!is_still_written(profile)) {
+    if (!crn_cli_is_recording(profile)) {
         crn_progress_begin("%s: looking up functions", crn_cli_name);
         crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);
         crn_progress_end();

@@ -19,19 +19,20 @@ const char *crn_push_label_of(const crn_push_options *options, const char *key,
 }
 
 /* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it, as one that was imported,
- * has the label of this name; without that it counts as of 1970. */
+ * has the label of this name; without that it counts as of 1970. The clock of the machine is not
+ * asked for anything else: it may be set back while a program runs. */
 static void take_times(crn_pushing *pushing)
 {
     struct tm started = {0};
-    struct timespec now;
     const char *text = crn_profile_note(pushing->profile, "started", "");
     if (!*text)
         text = crn_push_label_of(pushing->options, "started", "");
     time_t seconds = strptime(text, "%Y-%m-%dT%H:%M:%S", &started) ? timegm(&started) : 0;
     pushing->started = seconds > 0 && seconds <= UINT32_MAX ? (uint32_t)seconds : 0;
     pushing->day = (uint16_t)(pushing->started / SECONDS_A_DAY);
-    clock_gettime(CLOCK_REALTIME, &now);
-    pushing->pushed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    pushing->recorded = strtoull(crn_profile_note(pushing->profile, "recorded_ns", "0"), NULL, 10);
+    uint64_t at = pushing->started + pushing->recorded / 1000000000;
+    pushing->at = pushing->started && at <= UINT32_MAX ? (uint32_t)at : pushing->started;
 }
 
 static uint8_t level_for(uint32_t contexts)
@@ -82,72 +83,74 @@ static void put_lanes(crn_rows *rows, const crn_span_store *spans)
         crn_rows_text(rows, spans->lanes[lane]);
 }
 
-static bool push_run(crn_pushing *pushing, const crn_span_store *spans)
+static void push_run(crn_pushing *pushing, const crn_span_store *spans)
 {
     static const crn_fleet_id none;
     const crn_profile *profile = pushing->profile;
     const crn_push_options *options = pushing->options;
     uint32_t folded = profile->folded_block;
-    crn_rows rows = {0};
-    crn_rows_text(&rows, pushing->service);
-    crn_rows_text(&rows, crn_push_label_of(options, "version", ""));
-    crn_rows_text(&rows, crn_push_label_of(options, "host", ""));
-    crn_rows_id(&rows, &pushing->ids.run);
-    crn_rows_number(&rows, pushing->day, 2);
-    crn_rows_number(&rows, pushing->started, 4);
-    crn_rows_number(&rows, strtoull(crn_profile_note(profile, "elapsed_ns", "0"), NULL, 10), 8);
-    crn_rows_number(&rows, pushing->level, 1);
-    crn_rows_id(&rows, folded ? &pushing->ids.blocks[folded] : &none);
-    crn_rows_number(&rows, profile->context_count, 4);
-    crn_rows_number(&rows, spans ? spans->count : 0, 8);
-    crn_rows_number(&rows, spans ? spans->length : 0, 8);
-    put_lanes(&rows, spans);
-    put_notes(&rows, profile);
-    put_labels(&rows, options);
-    crn_rows_length(&rows, profile->warning_count);
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_RUNS];
+    crn_rows_text(rows, pushing->service);
+    crn_rows_text(rows, crn_push_label_of(options, "version", ""));
+    crn_rows_text(rows, crn_push_label_of(options, "host", ""));
+    crn_rows_id(rows, &pushing->ids.run);
+    crn_rows_number(rows, pushing->day, 2);
+    crn_rows_number(rows, pushing->started, 4);
+    crn_rows_number(rows, strtoull(crn_profile_note(profile, "elapsed_ns", "0"), NULL, 10), 8);
+    crn_rows_number(rows, pushing->level, 1);
+    crn_rows_id(rows, folded ? &pushing->ids.blocks[folded] : &none);
+    crn_rows_number(rows, profile->context_count, 4);
+    crn_rows_number(rows, spans ? spans->count : 0, 8);
+    crn_rows_number(rows, spans ? spans->length : 0, 8);
+    put_lanes(rows, spans);
+    put_notes(rows, profile);
+    put_labels(rows, options);
+    crn_rows_length(rows, profile->warning_count);
     for (size_t i = 0; i < profile->warning_count; i++)
-        crn_rows_text(&rows, profile->warnings[i]);
-    put_metrics(&rows, profile);
-    crn_push_lost(&rows, spans);
-    crn_rows_number(&rows, pushing->pushed, 8);
-    crn_rows_end(&rows);
-    bool good = crn_pushing_send(pushing,
-                                 "runs (service, version, host, run, day, started, elapsed, level, "
-                                 "folded, contexts, spans, length, span_lanes, notes.key, "
-                                 "notes.value, labels.key, labels.value, warnings, metrics.name, "
-                                 "metrics.unit, metrics.total, lost, origins, histograms, pushed)",
-                                 &rows, true);
-    crn_rows_free(&rows);
-    return good;
+        crn_rows_text(rows, profile->warnings[i]);
+    put_metrics(rows, profile);
+    crn_push_lost(rows, spans);
+    crn_rows_number(rows, pushing->recorded, 8);
+    crn_rows_end(rows);
 }
 
-bool crn_push(crn_database *database, const crn_profile *profile, const crn_profile *recorded,
+/* Adds all but the row of `runs`. */
+static bool push_rows(crn_pushing *pushing, const crn_profile *recorded, crn_span_store *spans)
+{
+    return crn_push_contexts(pushing) && (!spans || crn_push_spans(pushing, recorded, spans));
+}
+
+bool crn_push(crn_push_batch *batch, const crn_profile *profile, const crn_profile *recorded,
               crn_span_store *spans, const crn_push_options *options, crn_push_sum *sum,
               crn_error *error)
 {
-    *sum = (crn_push_sum){0};
-    crn_pushing pushing = {.database = database,
+    crn_pushing pushing = {.batch = batch,
                            .profile = profile,
                            .options = options,
-                           .sum = sum,
                            .error = error,
                            .service = crn_push_label_of(options, "service", ""),
                            .level = level_for(profile->context_count)};
+    uint64_t rows, bytes;
     take_times(&pushing);
     pushing.total = (uint64_t)profile->context_count * 2 + (spans ? spans->count : 0);
     crn_fleet_ids_make(&pushing.ids, profile);
-    sum->run = pushing.ids.run;
     if (options->state && options->state->level != pushing.level)
         crn_pushing_forget(options->state);
-    bool good = crn_push_contexts(&pushing) &&
-                (!spans || crn_push_spans(&pushing, recorded, spans)) &&
-                (!sum->rows || push_run(&pushing, spans));
-    if (options->state) {
-        if (good)
-            options->state->level = pushing.level;
-        else
-            crn_pushing_forget(options->state);
+    crn_batch_add_state(batch, options->state);
+    crn_batch_count(batch, &rows, &bytes);
+    bool good = push_rows(&pushing, recorded, spans);
+    *sum = (crn_push_sum){.run = pushing.ids.run};
+    crn_batch_count(batch, &sum->rows, &sum->bytes);
+    if (good && sum->rows > rows) {
+        push_run(&pushing, spans);
+        crn_batch_count(batch, &sum->rows, &sum->bytes);
     }
+    sum->rows -= rows;
+    sum->bytes -= bytes;
+    if (!good)
+        crn_batch_drop(batch);
+    else if (options->state)
+        options->state->level = pushing.level;
     crn_fleet_ids_free(&pushing.ids);
     return good;
 }

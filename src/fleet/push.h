@@ -29,14 +29,30 @@ typedef struct crn_push_options {
 
 typedef struct crn_push_sum {
     crn_fleet_id run;
-    uint64_t rows, bytes; /* as sent; 0 rows: nothing was new */
+    uint64_t rows, bytes; /* that are sent; 0 rows: nothing was new */
 } crn_push_sum;
 
-/* Sends a profile and the spans of the same capture (`recorded` is the profile that their blocks
- * refer to; both NULL: none). Memory: of contexts 40 bytes each, of everything else one batch. */
-bool crn_push(crn_database *database, const crn_profile *profile, const crn_profile *recorded,
+/* Rows of captures that wait to be sent together. */
+typedef struct crn_push_batch crn_push_batch;
+
+crn_push_batch *crn_push_batch_new(crn_database *database);
+void crn_push_batch_free(crn_push_batch *batch);
+
+/* Adds a profile and the spans of the same capture (`recorded` is the profile that their blocks
+ * refer to; both NULL: none), and sends what fills insertions. Memory: of contexts 40 bytes each, of
+ * everything else 24 MiB. On an error all captures of the batch are out of it, and are to be pushed
+ * again. options->state must live until the batch is sent. */
+bool crn_push(crn_push_batch *batch, const crn_profile *profile, const crn_profile *recorded,
               crn_span_store *spans, const crn_push_options *options, crn_push_sum *sum,
               crn_error *error);
+
+/* Returns the number of rows that wait. */
+size_t crn_push_batch_waiting(const crn_push_batch *batch);
+
+/* Sends what waits; the rows of `runs`, which make the captures visible, last. On an error all
+ * captures of the batch are to be pushed again; `*reached`, unless NULL, is set to true if the
+ * database may show them nevertheless. */
+bool crn_push_batch_send(crn_push_batch *batch, bool *reached, crn_error *error);
 
 /* Returns the label's value, or `otherwise`. */
 const char *crn_push_label_of(const crn_push_options *options, const char *key,

@@ -88,26 +88,26 @@ bool crn_push_blocks(crn_pushing *pushing)
 {
     static const crn_fleet_id none;
     const crn_profile *profile = pushing->profile;
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_BLOCKS];
     bool good = true;
     for (uint32_t b = 0; good && b < profile->block_count; b++) {
         const crn_block_info *block = &profile->blocks[b];
         bool nested = block->parent && block->parent < profile->block_count;
-        size_t start = rows.size;
-        crn_rows_text(&rows, pushing->service);
-        crn_rows_id(&rows, &pushing->ids.blocks[b]);
-        crn_rows_text(&rows, block->name);
-        crn_rows_text(&rows, block->file);
-        crn_rows_number(&rows, block->line, 4);
-        crn_rows_number(&rows, block->column, 4);
-        crn_rows_id(&rows, nested ? &pushing->ids.blocks[block->parent] : &none);
-        crn_rows_number(&rows, nesting_of(profile, b), 1);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_BLOCKS, b, false);
-        good = crn_pushing_send(
-            pushing, "blocks (service, block, name, file, line, position, parent, nesting)", &rows,
-            b + 1 == profile->block_count);
+        size_t start = rows->size;
+        crn_rows_text(rows, pushing->service);
+        crn_rows_id(rows, &pushing->ids.blocks[b]);
+        crn_rows_text(rows, block->name);
+        crn_rows_text(rows, block->file);
+        crn_rows_number(rows, block->line, 4);
+        crn_rows_number(rows, block->column, 4);
+        crn_rows_id(rows, nested ? &pushing->ids.blocks[block->parent] : &none);
+        crn_rows_number(rows, nesting_of(profile, b), 1);
+        if (crn_batch_is_new(pushing->batch, rows->bytes + start, rows->size - start))
+            crn_pushing_end(pushing, rows, start, CRN_PUSHED_BLOCKS, b, false);
+        else
+            rows->size = start; /* another capture of the batch has it */
+        good = crn_pushing_send(pushing, CRN_BATCH_BLOCKS);
     }
-    crn_rows_free(&rows);
     return good;
 }
 
@@ -130,10 +130,10 @@ static void put_path(crn_rows *rows, const crn_profile *profile, uint32_t contex
         crn_rows_text(rows, names[i]);
 }
 
-static void put_context(crn_rows *rows, const crn_pushing *pushing, uint32_t context,
-                        const uint32_t *depths)
+static void put_context(const crn_pushing *pushing, uint32_t context, const uint32_t *depths)
 {
     static const crn_fleet_id none;
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_CONTEXTS];
     const crn_profile *profile = pushing->profile;
     const crn_fleet_ids *ids = &pushing->ids;
     crn_rows_text(rows, pushing->service);
@@ -152,18 +152,30 @@ static bool was_sent(const crn_push_state *state, const crn_fleet_id *shape, uin
     return memcmp(&state->tables[CRN_PUSHED_SHAPES].hashes[part], shape, sizeof *shape) == 0;
 }
 
+/* Returns true if another capture of the batch has the shape, and remembers it. */
+static bool is_in_batch(const crn_pushing *pushing, const crn_fleet_id *shape)
+{
+    crn_rows key = {0};
+    crn_rows_id(&key, shape);
+    crn_rows_text(&key, pushing->service);
+    bool known = !crn_batch_is_new(pushing->batch, key.bytes, key.size);
+    crn_rows_free(&key);
+    return known;
+}
+
 /* Asks which shapes the server has. A user who may only insert cannot ask: then all are sent, as
  * they are when there are very many. */
-static void know_shapes(const crn_pushing *pushing, parts *parts)
+static void know_shapes(crn_pushing *pushing, parts *parts)
 {
     uint32_t of = part_count(pushing), unknown = 0;
     crn_answer answer = {0};
     crn_sql sql = {0};
     for (uint32_t p = 0; p < of; p++) {
-        parts->known[p] = was_sent(pushing->options->state, &parts->shapes[p], p);
+        parts->known[p] = was_sent(pushing->options->state, &parts->shapes[p], p) ||
+                          is_in_batch(pushing, &parts->shapes[p]);
         unknown += !parts->known[p];
     }
-    if (!unknown || of > PARTS_ASKED)
+    if (!unknown || of > PARTS_ASKED || pushing->batch->mute)
         return;
     crn_sql_add(&sql, "SELECT DISTINCT shape FROM shapes WHERE service = ");
     crn_sql_literal(&sql, pushing->service);
@@ -172,7 +184,8 @@ static void know_shapes(const crn_pushing *pushing, parts *parts)
         crn_sql_id(&sql, &parts->shapes[p]);
     }
     crn_sql_add(&sql, ")");
-    bool good = crn_database_query(pushing->database, sql.text, &answer, NULL);
+    bool good = crn_database_query(pushing->batch->database, sql.text, &answer, NULL);
+    pushing->batch->mute = !good;
     while (good && crn_answer_more(&answer)) {
         crn_fleet_id shape = crn_answer_id(&answer);
         for (uint32_t p = 0; p < of; p++)
@@ -183,13 +196,12 @@ static void know_shapes(const crn_pushing *pushing, parts *parts)
 }
 
 static bool push_part_contexts(crn_pushing *pushing, const parts *parts, uint32_t part,
-                               const uint32_t *depths, crn_rows *rows)
+                               const uint32_t *depths)
 {
     bool good = true;
     for (uint32_t i = parts->first[part]; good && i < parts->first[part + 1]; i++) {
-        put_context(rows, pushing, parts->order[i], depths);
-        good = crn_pushing_send(pushing, "contexts (service, context, parent, block, depth, path)",
-                                rows, false);
+        put_context(pushing, parts->order[i], depths);
+        good = crn_pushing_send(pushing, CRN_BATCH_CONTEXTS);
     }
     return good;
 }
@@ -197,17 +209,12 @@ static bool push_part_contexts(crn_pushing *pushing, const parts *parts, uint32_
 static bool push_tree(crn_pushing *pushing, const parts *parts)
 {
     uint32_t *depths = depths_make(pushing->profile);
-    crn_rows rows = {0};
     bool good = true;
     for (uint32_t p = 0; good && p < part_count(pushing); p++) {
         if (!parts->known[p])
-            good = push_part_contexts(pushing, parts, p, depths, &rows);
+            good = push_part_contexts(pushing, parts, p, depths);
         crn_pushing_did(pushing, parts->first[p + 1] - parts->first[p]);
     }
-    good =
-        good && crn_pushing_send(pushing, "contexts (service, context, parent, block, depth, path)",
-                                 &rows, true);
-    crn_rows_free(&rows);
     crn_free(depths);
     return good;
 }
@@ -215,36 +222,34 @@ static bool push_tree(crn_pushing *pushing, const parts *parts)
 /* After the contexts: a shape that is there says that they are, too. */
 static bool push_shapes(crn_pushing *pushing, const parts *parts)
 {
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_SHAPES];
     bool good = true;
     for (uint32_t p = 0; p < part_count(pushing) && good; p++) {
         if (parts->known[p])
             continue;
-        crn_rows_text(&rows, pushing->service);
-        crn_rows_id(&rows, &parts->shapes[p]);
-        crn_rows_length(&rows, parts->first[p + 1] - parts->first[p]);
+        crn_rows_text(rows, pushing->service);
+        crn_rows_id(rows, &parts->shapes[p]);
+        crn_rows_length(rows, parts->first[p + 1] - parts->first[p]);
         for (uint32_t i = parts->first[p]; i < parts->first[p + 1]; i++)
-            crn_rows_id(&rows, &pushing->ids.contexts[parts->order[i]]);
-        crn_rows_end(&rows);
-        good = crn_pushing_send(pushing, "shapes (service, shape, contexts)", &rows, false);
+            crn_rows_id(rows, &pushing->ids.contexts[parts->order[i]]);
+        crn_rows_end(rows);
+        good = crn_pushing_send(pushing, CRN_BATCH_SHAPES);
     }
-    good = good && crn_pushing_send(pushing, "shapes (service, shape, contexts)", &rows, true);
-    crn_rows_free(&rows);
     return good;
 }
 
 /* ---- figures of this run ---- */
 
-static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t part,
-                              crn_rows *rows)
+static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t part)
 {
     const crn_profile *profile = pushing->profile;
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_FIGURES];
     bool good = true;
     for (uint32_t m = 0; good && m < profile->metric_count; m++) {
         if (!crn_pushing_has(profile, m))
             continue;
         size_t start = rows->size;
-        crn_pushing_row(pushing, rows);
+        crn_pushing_row(pushing, CRN_BATCH_FIGURES);
         crn_rows_text(rows, profile->metrics[m].name);
         crn_rows_number(rows, pushing->level, 1);
         crn_rows_number(rows, part, 2);
@@ -254,9 +259,7 @@ static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t
             crn_rows_number(rows, crn_self(profile, m, parts->order[i]), 8);
         crn_pushing_end(pushing, rows, start, CRN_PUSHED_FIGURES, (size_t)part * CRN_METRIC_MAX + m,
                         true);
-        good = crn_pushing_send(
-            pushing, "figures (service, day, run, metric, level, part, shape, values, pushed)",
-            rows, false);
+        good = crn_pushing_send(pushing, CRN_BATCH_FIGURES);
     }
     crn_pushing_did(pushing, parts->first[part + 1] - parts->first[part]);
     return good;
@@ -264,15 +267,9 @@ static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t
 
 static bool push_figures(crn_pushing *pushing, const parts *parts)
 {
-    crn_rows rows = {0};
     bool good = true;
     for (uint32_t p = 0; good && p < part_count(pushing); p++)
-        good = push_part_figures(pushing, parts, p, &rows);
-    good = good && crn_pushing_send(pushing,
-                                    "figures (service, day, run, metric, level, part, shape, "
-                                    "values, pushed)",
-                                    &rows, true);
-    crn_rows_free(&rows);
+        good = push_part_figures(pushing, parts, p);
     return good;
 }
 
@@ -317,22 +314,19 @@ static uint32_t *edges_by_part(const crn_pushing *pushing, uint32_t *first)
 
 static bool push_edges(crn_pushing *pushing)
 {
-    static const char into[] =
-        "edges (service, day, run, level, part, source, target, calls, folded, pushed)";
     uint32_t *first = crn_calloc(part_count(pushing) + 1, sizeof *first);
     uint32_t *sorted = edges_by_part(pushing, first);
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_EDGES];
     bool good = true;
     for (uint32_t p = 0; good && p < part_count(pushing); p++) {
-        size_t start = rows.size;
-        crn_pushing_row(pushing, &rows);
-        crn_rows_number(&rows, pushing->level, 1);
-        crn_rows_number(&rows, p, 2);
-        put_edges(&rows, pushing, sorted + first[p], first[p + 1] - first[p]);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_EDGES, p, true);
-        good = crn_pushing_send(pushing, into, &rows, p + 1 == part_count(pushing));
+        size_t start = rows->size;
+        crn_pushing_row(pushing, CRN_BATCH_EDGES);
+        crn_rows_number(rows, pushing->level, 1);
+        crn_rows_number(rows, p, 2);
+        put_edges(rows, pushing, sorted + first[p], first[p + 1] - first[p]);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_EDGES, p, true);
+        good = crn_pushing_send(pushing, CRN_BATCH_EDGES);
     }
-    crn_rows_free(&rows);
     crn_free(sorted);
     crn_free(first);
     return good;
@@ -342,27 +336,26 @@ static bool push_edges(crn_pushing *pushing)
 static bool push_block_figures(crn_pushing *pushing)
 {
     const crn_profile *profile = pushing->profile;
-    crn_rows rows = {0};
-    for (uint32_t m = 0; m < profile->metric_count; m++) {
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_BLOCK_FIGURES];
+    bool good = true;
+    for (uint32_t m = 0; good && m < profile->metric_count; m++) {
         if (!crn_pushing_has(profile, m))
             continue;
         crn_block_cost cost = crn_block_cost_make(profile, m, NULL);
-        size_t start = rows.size;
-        crn_pushing_row(pushing, &rows);
-        crn_rows_text(&rows, profile->metrics[m].name);
-        crn_rows_length(&rows, profile->block_count);
-        crn_rows_put(&rows, pushing->ids.blocks, profile->block_count * sizeof(crn_fleet_id));
-        crn_rows_length(&rows, profile->block_count);
-        crn_rows_put(&rows, cost.self, profile->block_count * sizeof *cost.self);
-        crn_rows_length(&rows, profile->block_count);
-        crn_rows_put(&rows, cost.inclusive, profile->block_count * sizeof *cost.inclusive);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_BLOCK_FIGURES, m, true);
+        size_t start = rows->size;
+        crn_pushing_row(pushing, CRN_BATCH_BLOCK_FIGURES);
+        crn_rows_number(rows, pushing->at, 4);
+        crn_rows_text(rows, profile->metrics[m].name);
+        crn_rows_length(rows, profile->block_count);
+        crn_rows_put(rows, pushing->ids.blocks, profile->block_count * sizeof(crn_fleet_id));
+        crn_rows_length(rows, profile->block_count);
+        crn_rows_put(rows, cost.self, profile->block_count * sizeof *cost.self);
+        crn_rows_length(rows, profile->block_count);
+        crn_rows_put(rows, cost.inclusive, profile->block_count * sizeof *cost.inclusive);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_BLOCK_FIGURES, m, true);
         crn_block_cost_free(&cost);
+        good = crn_pushing_send(pushing, CRN_BATCH_BLOCK_FIGURES);
     }
-    bool good = crn_pushing_send(
-        pushing, "block_figures (service, day, run, metric, blocks, self, total, pushed)", &rows,
-        true);
-    crn_rows_free(&rows);
     return good;
 }
 

@@ -60,24 +60,20 @@ static void put_histogram(crn_rows *rows, const crn_span_store *store,
 static bool push_histograms(crn_pushing *pushing, const crn_profile *recorded,
                             const crn_span_store *store)
 {
-    static const char into[] =
-        "histograms (service, day, run, lane, number, kind, block, key, value, text, unit, total, "
-        "self, shortest, longest, cpu, cpu_spans, cpu_wall, buckets, counts, pushed)";
     crn_fleet_id *blocks = crn_fleet_block_ids(recorded);
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_HISTOGRAMS];
     bool good = true;
     for (uint32_t h = 0; good && h < store->more->histogram_count; h++) {
         const crn_trace_histogram *histogram = &store->more->histograms[h];
         uint32_t block = histogram->disk->block;
-        size_t start = rows.size;
-        crn_pushing_row(pushing, &rows);
-        crn_rows_number(&rows, histogram->lane, 4);
-        crn_rows_number(&rows, h, 4);
-        put_histogram(&rows, store, histogram, &blocks[block < recorded->block_count ? block : 0]);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_HISTOGRAMS, h, true);
-        good = crn_pushing_send(pushing, into, &rows, h + 1 == store->more->histogram_count);
+        size_t start = rows->size;
+        crn_pushing_row(pushing, CRN_BATCH_HISTOGRAMS);
+        crn_rows_number(rows, histogram->lane, 4);
+        crn_rows_number(rows, h, 4);
+        put_histogram(rows, store, histogram, &blocks[block < recorded->block_count ? block : 0]);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_HISTOGRAMS, h, true);
+        good = crn_pushing_send(pushing, CRN_BATCH_HISTOGRAMS);
     }
-    crn_rows_free(&rows);
     crn_free(blocks);
     return good;
 }
@@ -103,20 +99,16 @@ static void put_process(crn_rows *rows, const crn_trace_process *process)
 
 static bool push_processes(crn_pushing *pushing, const crn_span_store *store)
 {
-    static const char into[] =
-        "processes (service, day, run, process, name, number, first_lane, unix_time, monotonic, "
-        "boot, start, clock_shift, trace, span_key, length, dangling, pushed)";
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_PROCESSES];
     bool good = true;
     for (uint32_t p = 0; good && p < store->more->process_count; p++) {
-        size_t start = rows.size;
-        crn_pushing_row(pushing, &rows);
-        crn_rows_number(&rows, p, 4);
-        put_process(&rows, &store->more->processes[p]);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_PROCESSES, p, true);
-        good = crn_pushing_send(pushing, into, &rows, p + 1 == store->more->process_count);
+        size_t start = rows->size;
+        crn_pushing_row(pushing, CRN_BATCH_PROCESSES);
+        crn_rows_number(rows, p, 4);
+        put_process(rows, &store->more->processes[p]);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_PROCESSES, p, true);
+        good = crn_pushing_send(pushing, CRN_BATCH_PROCESSES);
     }
-    crn_rows_free(&rows);
     return good;
 }
 
@@ -124,49 +116,44 @@ static bool push_processes(crn_pushing *pushing, const crn_span_store *store)
 
 static bool push_remotes(crn_pushing *pushing, const crn_span_store *store)
 {
-    static const char into[] = "remote_parents (service, day, run, lane, span, flags, trace, parent)";
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_REMOTE_PARENTS];
     bool good = true;
     for (uint32_t r = 0; good && r < store->more->remote_count; r++) {
         const crn_span_remote *remote = &store->more->remotes[r];
         crn_fleet_id trace = id_of(remote->trace_id);
-        size_t start = rows.size;
-        crn_pushing_row(pushing, &rows);
-        crn_pushing_span(&rows, store, remote->span);
-        crn_rows_number(&rows, remote->flags, 2);
-        crn_rows_id(&rows, &trace);
-        crn_rows_number(&rows, remote->parent, 8);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_REMOTES, r, false);
-        good = crn_pushing_send(pushing, into, &rows, r + 1 == store->more->remote_count);
+        size_t start = rows->size;
+        crn_pushing_row(pushing, CRN_BATCH_REMOTE_PARENTS);
+        crn_pushing_span(rows, store, remote->span);
+        crn_rows_number(rows, remote->flags, 2);
+        crn_rows_id(rows, &trace);
+        crn_rows_number(rows, remote->parent, 8);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_REMOTES, r, false);
+        good = crn_pushing_send(pushing, CRN_BATCH_REMOTE_PARENTS);
     }
-    crn_rows_free(&rows);
     return good;
 }
 
 /* `number` keeps the order of recording: a span's counter can have two values at one moment. */
 static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
 {
-    static const char into[] =
-        "counters (service, day, run, lane, span, number, name, at, value)";
     const crn_counter *counters = store->trace ? store->trace->counters : store->counters;
     uint32_t count = store->trace ? store->trace->counter_count : store->counter_count;
     uint32_t number = 0;
-    crn_rows rows = {0};
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_COUNTERS];
     bool good = true;
     for (uint32_t c = 0; good && c < count; c++) {
         const crn_counter *counter = &counters[c];
-        size_t start = rows.size;
+        size_t start = rows->size;
         number = c && counters[c - 1].span == counter->span ? number + 1 : 0;
-        crn_pushing_row(pushing, &rows);
-        crn_pushing_span(&rows, store, counter->span);
-        crn_rows_number(&rows, number, 4);
-        crn_rows_text(&rows, store->keys[counter->key]);
-        crn_rows_number(&rows, counter->at, 8);
-        crn_rows_real(&rows, counter->value);
-        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_COUNTERS, c, false);
-        good = crn_pushing_send(pushing, into, &rows, c + 1 == count);
+        crn_pushing_row(pushing, CRN_BATCH_COUNTERS);
+        crn_pushing_span(rows, store, counter->span);
+        crn_rows_number(rows, number, 4);
+        crn_rows_text(rows, store->keys[counter->key]);
+        crn_rows_number(rows, counter->at, 8);
+        crn_rows_real(rows, counter->value);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_COUNTERS, c, false);
+        good = crn_pushing_send(pushing, CRN_BATCH_COUNTERS);
     }
-    crn_rows_free(&rows);
     return good;
 }
 

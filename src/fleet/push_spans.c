@@ -41,14 +41,13 @@ static void put_attributes(crn_rows *rows, crn_span_store *store, uint32_t span)
     }
 }
 
-static void put_span(crn_rows *rows, const crn_pushing *pushing, const crn_fleet_id *blocks,
-                     uint32_t block_count, crn_span_store *store, const crn_span_piece *piece,
-                     uint32_t number)
+static void put_span(const crn_pushing *pushing, const crn_fleet_id *blocks, uint32_t block_count,
+                     crn_span_store *store, const crn_span_piece *piece, uint32_t number)
 {
     crn_span span = crn_store_span_in(store, piece, number);
     const crn_span_move *move =
         crn_store_is_moved(store, number) ? crn_store_move(store, number) : NULL;
-    crn_pushing_row(pushing, rows);
+    crn_rows *rows = crn_pushing_row(pushing, CRN_BATCH_SPANS);
     crn_pushing_span(rows, store, number);
     crn_rows_number(rows, span.start, 8);
     crn_rows_number(rows, span.end - span.start, 8);
@@ -65,11 +64,6 @@ static void put_span(crn_rows *rows, const crn_pushing *pushing, const crn_fleet
     crn_rows_end(rows);
 }
 
-static const char spans_into[] =
-    "spans (service, day, run, lane, span, start, duration, open, cpu, block, parent_lane, "
-    "parent, handed_off, taken, adoption, iteration, weight, attributes.key, attributes.kind, "
-    "attributes.integer, attributes.number, attributes.text)";
-
 /* Blocks of the spans, by number. */
 typedef struct span_blocks {
     crn_fleet_id *ids;
@@ -78,22 +72,22 @@ typedef struct span_blocks {
 
 /* Sends spans of a piece from number `first` on; notes those that have not ended. */
 static bool push_piece(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
-                       const crn_span_piece *piece, uint32_t first, crn_rows *rows)
+                       const crn_span_piece *piece, uint32_t first)
 {
     uint32_t lane_first = store->lane_first[piece->lane];
     for (uint32_t i = first > piece->first ? first - piece->first : 0; i < piece->count; i++) {
         uint32_t number = piece->first + i;
-        put_span(rows, pushing, blocks->ids, blocks->count, store, piece, number);
+        put_span(pushing, blocks->ids, blocks->count, store, piece, number);
         if (pushing->options->state && crn_store_span_in(store, piece, number).open)
             note_open(&pushing->options->state->lanes[piece->lane], number - lane_first);
     }
     crn_pushing_did(pushing, piece->count);
-    return crn_pushing_send(pushing, spans_into, rows, false);
+    return crn_pushing_send(pushing, CRN_BATCH_SPANS);
 }
 
 /* Sends again the spans of a lane that had not ended last time. */
 static bool push_open(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
-                      uint32_t lane, crn_rows *rows)
+                      uint32_t lane)
 {
     crn_pushed_lane *sent = &pushing->options->state->lanes[lane];
     uint32_t count = sent->open_count;
@@ -101,11 +95,11 @@ static bool push_open(crn_pushing *pushing, const span_blocks *blocks, crn_span_
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = store->lane_first[lane] + sent->open[i];
         const crn_span_piece *piece = crn_store_piece(store, number);
-        put_span(rows, pushing, blocks->ids, blocks->count, store, piece, number);
+        put_span(pushing, blocks->ids, blocks->count, store, piece, number);
         if (crn_store_span_in(store, piece, number).open)
             sent->open[sent->open_count++] = sent->open[i];
     }
-    return crn_pushing_send(pushing, spans_into, rows, false);
+    return crn_pushing_send(pushing, CRN_BATCH_SPANS);
 }
 
 /* Makes room for the store's lanes. A lane that lost spans is sent anew. */
@@ -125,46 +119,38 @@ static bool push_rows(crn_pushing *pushing, const crn_profile *recorded, crn_spa
 {
     crn_push_state *state = pushing->options->state;
     span_blocks blocks = {crn_fleet_block_ids(recorded), recorded->block_count};
-    crn_rows rows = {0};
     bool good = true;
     if (state)
         prepare_lanes(state, store);
     for (uint32_t lane = 0; state && good && lane < store->lane_count; lane++)
-        good = push_open(pushing, &blocks, store, lane, &rows);
+        good = push_open(pushing, &blocks, store, lane);
     for (uint32_t p = 0; good && p < store->piece_count; p++) {
         const crn_span_piece *piece = &store->pieces[p];
         uint32_t sent = state ? state->lanes[piece->lane].count : 0;
-        good = push_piece(pushing, &blocks, store, piece, store->lane_first[piece->lane] + sent,
-                          &rows);
+        good = push_piece(pushing, &blocks, store, piece, store->lane_first[piece->lane] + sent);
     }
     for (uint32_t lane = 0; state && lane < store->lane_count; lane++)
         state->lanes[lane].count = store->lane_first[lane + 1] - store->lane_first[lane];
-    good = good && crn_pushing_send(pushing, spans_into, &rows, true);
-    crn_rows_free(&rows);
     crn_free(blocks.ids);
     return good;
 }
 
 static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
 {
-    static const char into[] =
-        "span_edges (service, day, run, lane, span, to_lane, to_span, kind, at)";
     crn_push_state *state = pushing->options->state;
-    crn_rows rows = {0};
     bool good = true;
     if (state && state->edge_count == store->edge_count)
         return true;
     for (uint32_t e = 0; good && e < store->edge_count; e++) {
         const crn_span_edge *edge = &store->edges[e];
-        crn_pushing_row(pushing, &rows);
-        crn_pushing_span(&rows, store, edge->from);
-        crn_pushing_span(&rows, store, edge->to);
-        crn_rows_number(&rows, edge->kind, 1);
-        crn_rows_number(&rows, edge->at, 8);
-        crn_rows_end(&rows);
-        good = crn_pushing_send(pushing, into, &rows, e + 1 == store->edge_count);
+        crn_rows *rows = crn_pushing_row(pushing, CRN_BATCH_SPAN_EDGES);
+        crn_pushing_span(rows, store, edge->from);
+        crn_pushing_span(rows, store, edge->to);
+        crn_rows_number(rows, edge->kind, 1);
+        crn_rows_number(rows, edge->at, 8);
+        crn_rows_end(rows);
+        good = crn_pushing_send(pushing, CRN_BATCH_SPAN_EDGES);
     }
-    crn_rows_free(&rows);
     if (state)
         state->edge_count = store->edge_count;
     return good;

@@ -36,11 +36,13 @@ void crn_push_state_free(crn_push_state *state)
     crn_free(state);
 }
 
-void crn_pushing_row(const crn_pushing *pushing, crn_rows *rows)
+crn_rows *crn_pushing_row(const crn_pushing *pushing, crn_batch_table table)
 {
+    crn_rows *rows = &pushing->batch->tables[table];
     crn_rows_text(rows, pushing->service);
     crn_rows_number(rows, pushing->day, 2);
     crn_rows_id(rows, &pushing->ids.run);
+    return rows;
 }
 
 void crn_pushing_span(crn_rows *rows, const crn_span_store *store, uint32_t span)
@@ -80,20 +82,13 @@ void crn_pushing_end(crn_pushing *pushing, crn_rows *rows, size_t start, crn_pus
         return;
     }
     if (dated)
-        crn_rows_number(rows, pushing->pushed, 8);
+        crn_rows_number(rows, pushing->recorded, 8);
     crn_rows_end(rows);
 }
 
-bool crn_pushing_send(crn_pushing *pushing, const char *into, crn_rows *rows, bool last)
+bool crn_pushing_send(crn_pushing *pushing, crn_batch_table table)
 {
-    if (!last && rows->size < CRN_BATCH_BYTES)
-        return true;
-    if (!crn_database_insert(pushing->database, into, rows, pushing->error))
-        return false;
-    pushing->sum->rows += rows->count;
-    pushing->sum->bytes += rows->size;
-    crn_rows_clear(rows);
-    return true;
+    return crn_batch_grew(pushing->batch, table, pushing->error);
 }
 
 void crn_pushing_did(crn_pushing *pushing, uint64_t done)

@@ -5,10 +5,9 @@
 #ifndef CRN_FLEET_PUSHING_H
 #define CRN_FLEET_PUSHING_H
 
+#include "fleet/batch.h"
 #include "fleet/ids.h"
 #include "fleet/push.h"
-
-enum { CRN_BATCH_BYTES = 8 << 20 };
 
 /* Tables whose rows are known by a number of their own, and sent only if they differ from the last
  * time. */
@@ -42,15 +41,16 @@ struct crn_push_state {
 };
 
 typedef struct crn_pushing {
-    crn_database *database;
+    crn_push_batch *batch;
     const crn_profile *profile;
     const crn_push_options *options;
-    crn_push_sum *sum;
     crn_error *error;
     const char *service;
     uint16_t day;     /* days since 1970 */
     uint32_t started; /* seconds since 1970 */
-    uint64_t pushed;  /* ns since 1970: the later of two rows counts */
+    uint32_t at;      /* seconds since 1970 of what was recorded last */
+    uint64_t recorded; /* ns that the run recorded until then: of two rows the one with more counts,
+                          whatever the clocks of machines say */
     uint8_t level;    /* contexts are in 1 << level parts, by the first bits of their ids */
     uint64_t done, total;
     crn_fleet_ids ids;
@@ -67,16 +67,16 @@ void crn_pushing_remember_shapes(crn_push_state *state, const crn_fleet_id *shap
 /* Forgets what was sent. */
 void crn_pushing_forget(crn_push_state *state);
 
-/* Begins a row with the columns service, day, run. */
-void crn_pushing_row(const crn_pushing *pushing, crn_rows *rows);
+/* Begins a row of the table with the columns service, day, run. Returns the rows that it is added to. */
+crn_rows *crn_pushing_row(const crn_pushing *pushing, crn_batch_table table);
 
-/* Ends a row that began at `start`, without its column `pushed`. If it differs from the last row of
- * this number adds it, with `pushed` if `dated`; otherwise takes it back. */
+/* Ends a row that began at `start`, without its column `recorded`. If it differs from the last row of
+ * this number adds it, with `recorded` if `dated`; otherwise takes it back. */
 void crn_pushing_end(crn_pushing *pushing, crn_rows *rows, size_t start, crn_pushed_table table,
                      size_t number, bool dated);
 
-/* Sends the rows and clears them, if they fill a batch or `last`. Returns false on an error. */
-bool crn_pushing_send(crn_pushing *pushing, const char *into, crn_rows *rows, bool last);
+/* Sends the table's rows if they fill an insertion. Returns false on an error. */
+bool crn_pushing_send(crn_pushing *pushing, crn_batch_table table);
 
 /* Adds to the work that is done. */
 void crn_pushing_did(crn_pushing *pushing, uint64_t done);

@@ -166,6 +166,46 @@ static const crn_question_column history_columns[] = {
     {"started", CRN_QUESTION_TIME}, {"version", CRN_QUESTION_TEXT}, {"host", CRN_QUESTION_TEXT},
     {"run", CRN_QUESTION_ID},       {"self", CRN_QUESTION_METRIC},  {"total", CRN_QUESTION_METRIC}};
 
+/* Adds the largest cost that each run had in each hour: run, b, hour, v (self) and w (total). */
+static void hour_states_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT run, block AS b, hour, maxMerge(self_state) AS v, "
+                     "maxMerge(total_state) AS w FROM hours WHERE metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, " AND ");
+    crn_fleet_filter_runs(about->filter, sql);
+    if (about->block) {
+        crn_sql_add(sql, " AND block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
+        crn_sql_literal(sql, about->block);
+        crn_sql_add(sql, ")");
+    } else {
+        crn_sql_add(sql, " AND block GLOBAL IN (SELECT block FROM contexts WHERE depth = 0)");
+    }
+    crn_sql_add(sql, " GROUP BY run, block, hour");
+}
+
+/* Cost by hour: what a run had at the end of an hour, less what it had at the end of the one before. A
+ * run that was reset in between has less than before: all of it is new. */
+static void hours_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql,
+                "SELECT moment, uniq(run) AS in_runs, sum(own) AS own, sum(whole) AS whole FROM "
+                "(SELECT run, tupleElement(one, 1) AS moment, tupleElement(one, 2) - "
+                "if(tupleElement(one, 2) >= tupleElement(before, 2), tupleElement(before, 2), 0) AS "
+                "own, tupleElement(one, 3) - if(tupleElement(one, 3) >= tupleElement(before, 3), "
+                "tupleElement(before, 3), 0) AS whole FROM (SELECT run, "
+                "arraySort(groupArray((toUInt32(hour), v, w))) AS list FROM (");
+    hour_states_sql(sql, about);
+    crn_sql_add(sql, ") GROUP BY run, b) ARRAY JOIN list AS one, arrayPushFront(arrayPopBack(list), "
+                     "(toUInt32(0), toUInt64(0), toUInt64(0))) AS before) GROUP BY moment "
+                     "ORDER BY moment");
+}
+
+static const crn_question_column hours_columns[] = {{"hour", CRN_QUESTION_TIME},
+                                                    {"runs", CRN_QUESTION_COUNT},
+                                                    {"self", CRN_QUESTION_METRIC},
+                                                    {"total", CRN_QUESTION_METRIC}};
+
 /* Adds a condition on the block of a span. */
 static void block_condition(crn_sql *sql, const crn_question_about *about)
 {
@@ -246,7 +286,7 @@ static const crn_question_column slowest_columns[] = {
 
 const crn_question crn_questions[] = {
     QUESTION(runs, false, false), QUESTION(top, false, true),   QUESTION(trend, true, true),
-    QUESTION(history, true, true), QUESTION(spans, true, false), QUESTION(heat, true, false),
+    QUESTION(history, true, true), QUESTION(hours, true, true), QUESTION(spans, true, false), QUESTION(heat, true, false),
     QUESTION(slowest, true, false)};
 const size_t crn_question_count = sizeof crn_questions / sizeof *crn_questions;
 

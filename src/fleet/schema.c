@@ -23,7 +23,7 @@ static const table tables[] = {
      "String),"
      " labels Nested(key String, value String), warnings Array(String),"
      " metrics Nested(name String, unit String, total UInt64), lost Array(UInt64),"
-     " origins Array(UInt64), histograms UInt32, pushed UInt64",
+     " origins Array(UInt64), histograms UInt32, recorded UInt64",
      "service, run", true},
     {"blocks",
      "service String, block FixedString(16), name String, file String, line UInt32,"
@@ -37,16 +37,16 @@ static const table tables[] = {
      "service, shape", false},
     {"figures",
      "service String, day Date, run FixedString(16), metric String, level UInt8, part UInt16,"
-     " shape FixedString(16), values Array(UInt64)~, pushed UInt64",
+     " shape FixedString(16), values Array(UInt64)~, recorded UInt64",
      "service, run, metric, level, part", true},
     {"edges",
      "service String, day Date, run FixedString(16), level UInt8, part UInt16,"
      " source Array(FixedString(16)), target Array(FixedString(16)), calls Array(UInt64)~,"
-     " folded Array(UInt8), pushed UInt64",
+     " folded Array(UInt8), recorded UInt64",
      "service, run, level, part", true},
     {"block_figures",
-     "service String, day Date, run FixedString(16), metric String,"
-     " blocks Array(FixedString(16)), self Array(UInt64)~, total Array(UInt64)~, pushed UInt64",
+     "service String, day Date, run FixedString(16), at DateTime, metric String,"
+     " blocks Array(FixedString(16)), self Array(UInt64)~, total Array(UInt64)~, recorded UInt64",
      "service, run, metric", true},
     {"spans",
      "service String, day Date, run FixedString(16), lane UInt32, span UInt32~, start UInt64~,"
@@ -63,13 +63,13 @@ static const table tables[] = {
      "service String, day Date, run FixedString(16), lane UInt32, number UInt32, kind UInt8,"
      " block FixedString(16), key String, value UInt64, text String, unit Float64, total UInt64,"
      " self UInt64, shortest UInt64, longest UInt64, cpu UInt64, cpu_spans UInt64,"
-     " cpu_wall UInt64, buckets Array(UInt16), counts Array(UInt64)~, pushed UInt64",
+     " cpu_wall UInt64, buckets Array(UInt16), counts Array(UInt64)~, recorded UInt64",
      "service, run, lane, number", true},
     {"processes",
      "service String, day Date, run FixedString(16), process UInt32, name String, number UInt32,"
      " first_lane UInt32, unix_time UInt64, monotonic UInt64, boot FixedString(16), start UInt64,"
      " clock_shift Int64, trace FixedString(16), span_key UInt64, length UInt64, dangling UInt64,"
-     " pushed UInt64",
+     " recorded UInt64",
      "service, run, process", true},
     {"remote_parents",
      "service String, day Date, run FixedString(16), lane UInt32, span UInt32, flags UInt16,"
@@ -79,7 +79,20 @@ static const table tables[] = {
      "service String, day Date, run FixedString(16), lane UInt32, span UInt32, number UInt32,"
      " name String, at UInt64~, value Float64",
      "service, run, lane, span, number", true},
+    {"hours",
+     "service String, day Date, run FixedString(16), metric String, block FixedString(16),"
+     " hour DateTime, self_state AggregateFunction(max, UInt64),"
+     " total_state AggregateFunction(max, UInt64)",
+     "service, run, metric, block, hour", true},
 };
+
+/* Fills `hours` from what is inserted into `block_figures`: cost so far only grows, so its maximum is
+ * the same if a row is sent twice. The hour is by UTC, whatever the server's time zone. */
+static const char hours_view[] =
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.hours_view TO %s.hours%s AS SELECT service, day, run, "
+    "metric, block, toDateTime(intDiv(toUInt32(at), 3600) * 3600) AS hour, maxState(s) AS "
+    "self_state, maxState(t) AS total_state FROM %s.block_figures%s ARRAY JOIN blocks AS block, self "
+    "AS s, total AS t WHERE s > 0 OR t > 0 GROUP BY service, day, run, metric, block, hour";
 
 /* Adds text; '~' becomes a codec, or nothing. */
 static size_t add(char *sql, size_t length, const char *text, bool codecs)
@@ -97,7 +110,7 @@ static void table_statement(char *sql, const char *database, const table *table,
                             const crn_schema_options *options)
 {
     bool codecs = options->server >= WITH_CODECS;
-    bool replaces = strstr(table->columns, "pushed UInt64") != NULL;
+    bool replaces = strstr(table->columns, "recorded UInt64") != NULL;
     char end[512], keep[64] = "";
     size_t length =
         (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s%s (", database,
@@ -105,8 +118,8 @@ static void table_statement(char *sql, const char *database, const table *table,
     length = add(sql, length, table->columns, codecs);
     if (table->dated && codecs && options->keep_days)
         snprintf(keep, sizeof keep, " TTL day + INTERVAL %u DAY", options->keep_days);
-    snprintf(end, sizeof end, ") ENGINE = ReplacingMergeTree(%s)%s ORDER BY (%s)%s",
-             replaces ? "pushed" : "", table->dated ? " PARTITION BY toMonday(day)" : "",
+    snprintf(end, sizeof end, ") ENGINE = %sMergeTree(%s)%s ORDER BY (%s)%s",
+             strstr(table->columns, "AggregateFunction") ? "Aggregating" : "Replacing", replaces ? "recorded" : "", table->dated ? " PARTITION BY toMonday(day)" : "",
              table->order, keep);
     add(sql, length, end, false);
 }
@@ -145,7 +158,9 @@ bool crn_schema_each(const char *database, const crn_schema_options *options,
             good = statement(data, sql, error);
         }
     }
-    return good;
+    const char *local = options->cluster ? "_local" : "";
+    snprintf(sql, sizeof sql, hours_view, database, database, local, database, local);
+    return good && statement(data, sql, error);
 }
 
 static bool run_statement(void *data, const char *sql, crn_error *error)
