@@ -112,13 +112,21 @@ static int run(void)
     return status;
 }
 
+static void check(struct argp_state *state)
+{
+    if (!given.captures.count && !given.spool)
+        argp_error(state, "no capture given; write its path");
+    if (given.keep_mib && !given.spool)
+        argp_error(state, "--keep is for --spool");
+}
+
 const crn_command crn_command_push = {
     .name = "push",
     .purpose = "send captures to a fleet's database",
-    .arguments = "CAPTURE...",
+    .arguments = "[CAPTURE...]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
-    .least = 1,
+    .check = check,
     .run = run,
 };

@@ -69,6 +69,12 @@ void crn_mapping_close(crn_mapping *mapping)
     mapping->base = NULL;
 }
 
+void crn_mapping_rest(const crn_mapping *mapping)
+{
+    if (mapping->base)
+        madvise((void *)mapping->base, mapping->size, MADV_DONTNEED);
+}
+
 /* ---- parts ---- */
 
 /* Collects the consecutive chunks of a section. Returns false if one does not consist of whole

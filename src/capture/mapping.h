@@ -20,6 +20,10 @@ typedef struct crn_mapping {
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader);
 void crn_mapping_close(crn_mapping *mapping);
 
+/* Gives the pages that were read back to the system. Whatever is read again comes from the file, or
+ * the system's cache of it. */
+void crn_mapping_rest(const crn_mapping *mapping);
+
 /* Consecutive items of a section. */
 typedef struct crn_part {
     const char *data; /* aligned to a word */

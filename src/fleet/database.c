@@ -92,7 +92,8 @@ static size_t receive(char *bytes, size_t size, size_t count, void *data)
         return 0;
     }
     if (exchange->room - answer->size < more) {
-        exchange->room = (answer->size + more) * 2;
+        size_t twice = (answer->size + more) * 2;
+        exchange->room = twice < ANSWER_MAX ? twice : ANSWER_MAX;
         answer->bytes = crn_realloc(answer->bytes, exchange->room, 1);
     }
     memcpy(answer->bytes + answer->size, bytes, more);

@@ -84,6 +84,7 @@ static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t co
         uint64_t room = CRN_SPAN_NONE - 1 - opening->store->count;
         uint64_t most = count < 1 << CRN_PIECE_BITS ? count : 1 << CRN_PIECE_BITS;
         uint32_t got = crn_store_add_piece(opening, spans, most < room ? most : room, lane);
+        crn_store_touch(opening->store, got * sizeof *spans);
         if (got < most)
             return false;
         spans += got;
@@ -163,6 +164,7 @@ bool crn_store_read(crn_store_opening *opening)
     const crn_reader *reader = opening->reader;
     crn_span_store *store = opening->store = crn_calloc(1, sizeof *store);
     store->texts = crn_interning_new();
+    store->resting = opening->resting;
     store->clock_first = reader->header.first.clock;
     store->scale = crn_reader_clock_scale(reader);
     opening->left = reader->file_size;

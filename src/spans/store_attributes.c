@@ -38,6 +38,7 @@ void crn_store_attributes(crn_span_store *store)
             if (attribute && span && span <= spans && detail->key < store->key_count)
                 store->attributes[count++] =
                     (crn_attribute_place){first + span - 1, piece->first + i};
+            crn_store_touch(store, sizeof *detail);
         }
     }
     store->attribute_count = count;

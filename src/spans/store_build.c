@@ -122,6 +122,7 @@ static void cut_circles(crn_store_opening *opening)
                                                                 visited it, + 1 */
     uint32_t moves = store->move_count;
     for (uint32_t s = 0; s < store->count; s++) {
+        crn_store_touch(store, sizeof(cairn_priv_span));
         for (uint32_t at = s; !walk[at];) {
             walk[at] = s + 1;
             uint32_t parent = crn_store_parent(store, crn_store_piece(store, at), at);

@@ -173,8 +173,10 @@ static bool add_details(crn_store_opening *opening, const char *data, uint64_t c
     crn_detail_piece piece = {details, store->detail_count, 0, lane};
     uint64_t most = UINT32_MAX - store->detail_count;
     most = count < most ? count : most;
-    while (piece.count < most && details[piece.count].kind)
+    while (piece.count < most && details[piece.count].kind) {
         read_detail(opening, lane, &details[piece.count++], walk);
+        crn_store_touch(store, sizeof *details);
+    }
     store->detail_pieces = crn_store_grow(store->detail_pieces, store->detail_piece_count,
                                           &opening->detail_room, sizeof *store->detail_pieces);
     if (piece.count)

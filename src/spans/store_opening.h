@@ -14,6 +14,7 @@ typedef struct crn_store_opening {
     crn_span_store *store;
     const crn_reader *reader;
     const crn_mapping *mapping; /* NULL: copy the sections */
+    bool resting;               /* as in the store */
     uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
                                    share bytes */
     uint64_t last;              /* latest clock value seen */

@@ -11,6 +11,16 @@
 #include "base/search.h"
 #include "spans/span_cover.h"
 
+void crn_store_touch(crn_span_store *store, uint64_t bytes)
+{
+    enum { MOST = 16 << 20 };
+    store->touched += bytes;
+    if (!store->resting || store->touched < MOST)
+        return;
+    store->touched = 0;
+    crn_mapping_rest(&store->mapping);
+}
+
 const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span)
 {
     uint32_t low = store->piece_at[span >> CRN_PIECE_BITS];
@@ -231,6 +241,7 @@ void crn_store_cpu(crn_span_store *store)
             uint64_t cpu = piece->details[i].value, most = UINT64_C(1) << 62;
             if (piece->details[i].kind == CRN_DETAIL_CPU && span && span <= spans)
                 store->cpu[first + span - 1] = cpu < most ? cpu : most;
+            crn_store_touch(store, sizeof piece->details[i]);
         }
     }
 }

@@ -305,7 +305,7 @@ static crn_span_store *store_open(const char *path, bool whole, crn_error *error
     crn_reader reader;
     if (!crn_reader_open(&reader, path, error))
         return NULL;
-    crn_store_opening opening = {.reader = &reader, .error = error};
+    crn_store_opening opening = {.reader = &reader, .resting = whole, .error = error};
     crn_span_store *store = crn_store_read(&opening) ? opening.store : NULL;
     if (store && (opening.remote_count || crn_trace_is_merged(&reader))) {
         crn_trace *trace = into_trace(&opening);

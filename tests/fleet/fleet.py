@@ -125,6 +125,26 @@ for i = 1, 5 do co() end
 """
 
 
+def make_allocations():
+    """A capture of allocations, unless this build has no library for that."""
+    done = subprocess.run([CAIRN, "run", "--alloc", "--quiet", "-o", path("alloc.cairn"), "sort", path("a.lua")],
+                          capture_output=True, check=False)
+    if done.returncode:
+        assert b"is neither beside the tool" in done.stderr, done.stderr
+        shutil.copy(path("lua.cairn"), path("alloc.cairn"))
+
+
+def make_killed():
+    """A capture whose program was killed while it recorded."""
+    with subprocess.Popen([GROWING, path("killed.cairn")], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as program:
+        program.stdin.write(b"x" * 500)
+        program.stdin.flush()
+        for _ in range(500):
+            program.stdout.read(1)
+        program.kill()
+
+
 def make_captures():
     with open(path("a.lua"), "w", encoding="utf-8") as file:
         file.write(LUA)
@@ -142,6 +162,8 @@ def make_captures():
     cairn("merge", "-o", path("both.cairn"), path("asks.cairn"), path("asked.cairn"))
     cairn("merge", "-o", path("merged.cairn"), path("lua.cairn"), path("spans.cairn"))
     cairn("redact", "-o", path("redacted.cairn"), path("spans.cairn"))
+    make_allocations()
+    make_killed()
     # Cut off while it was written.
     run(MAKE_SPANS, path("cut.cairn"))
     os.truncate(path("cut.cairn"), os.path.getsize(path("cut.cairn")) * 2 // 3)
@@ -155,7 +177,7 @@ def _():
 
 
 for kind in ("lua", "ticks", "c", "spans", "hostile", "merged", "redacted", "cut", "asks", "asked",
-             "both"):
+             "both", "alloc", "killed"):
     @case("round trip: " + kind)
     def _(kind=kind):
         round_trip(path(kind + ".cairn"))

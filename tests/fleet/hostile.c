@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < NAMES; i++) {
         cairn_enter(strand, blocks[i]);
-        cairn_tick(strand, i == 4 ? UINT64_MAX / 2 : 1);
+        cairn_tick(strand, i == 4 ? UINT64_MAX - (NAMES - 1) : 1); /* together UINT64_MAX */
     }
     for (int i = 0; i < NAMES; i++)
         cairn_leave(strand);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A fleet on two shards, one of which is killed in the midst of a push; a server whose disk is
-full; servers that answer slowly or without end.
+full; an answer without an end.
 
 usage: shards.py CAIRN MAKE_SPANS REQUESTS
 """
@@ -81,10 +81,12 @@ def _():
     captures = make_captures()
     for server in SERVERS:
         cairn("fleet", "init", "--cluster", "pair", url=server.url())
-    push = subprocess.Popen([CAIRN, "push", *captures], stdout=subprocess.PIPE, text=True,
+    began = time.monotonic()
+    cairn("push", *captures[:RUNS // 2], url=first.url())
+    length = time.monotonic() - began
+    push = subprocess.Popen([CAIRN, "push", *captures[RUNS // 2:]], stdout=subprocess.PIPE, text=True,
                             env=dict(os.environ, CAIRN_FLEET=first.url(), CAIRN_LABELS=""))
-    for _ in range(RUNS // 3):
-        push.stdout.readline()
+    time.sleep(length / 2)
     second.kill()
     time.sleep(1)
     second.start()
@@ -202,19 +204,6 @@ def _():
                           check=False, capture_output=True, text=True, timeout=120)
     same(done.returncode, 2, "status")
     assert "longer than" in done.stderr, done.stderr
-    listener.close()
-
-
-@case("a server that never answers is given up")
-def _():
-    gone = threading.Event()
-    listener = listener_for(lambda connection: gone.wait(100))
-    url = "clickhouse://127.0.0.1:%d/x" % listener.getsockname()[1]
-    done = subprocess.run([CAIRN, "fleet", "top"], env=dict(os.environ, CAIRN_FLEET=url),
-                          check=False, capture_output=True, text=True, timeout=95)
-    gone.set()
-    same(done.returncode, 2, "status")
-    assert "is the server running" in done.stderr, done.stderr
     listener.close()
 
 
