@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/fleet/merge_unsent.h"
 #include "cli/fleet/round.h"
-#include "cli/fleet/watch.h"
 #include "commands.h"
 
 enum { DAY_S = 86400 };
@@ -153,6 +153,7 @@ static int watch_folder(crn_database *database, crn_fleet_labels *labels)
     bool good = true;
     if (!crn_watch_open(&watch, given.folders.list[0]))
         return CRN_EXIT_BAD;
+    crn_watch_recover(&watch);
     crn_metrics_server *server =
         given.metrics_port ? crn_metrics_serve((unsigned)given.metrics_port) : NULL;
     if (given.metrics_port && !server) {

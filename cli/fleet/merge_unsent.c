@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Merges captures that could not be sent, where the disk's limit is reached: their figures are added
- * up, so that totals survive.
+ * Merges captures that could not be sent. Their figures are added up, so that totals survive.
  *
- * A merge that is interrupted counts nothing twice. First a journal is written with the names of the
- * merged capture and of its sources, then the merged capture, then the sources are deleted, then the
- * journal. Whoever finds a journal ends the merge if the merged capture is whole, or takes it back.
+ * A merge that is interrupted counts nothing twice. First a journal is written with the names of
+ * the merged capture and of its sources, then the merged capture, then the sources are deleted, then
+ * the journal. Whoever finds a journal ends the merge if the merged capture is whole, or takes it
+ * back.
  */
+#include "merge_unsent.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,11 +21,10 @@
 #include "cli/common/cli.h"
 #include "cli/common/terminal.h"
 #include "spans/spans.h"
-#include "watch.h"
 
 #define JOURNAL_NAME ".cairn-agent.merge"
-/* Notes of a merged capture: what happened; that the database may show a part of it, so that it is not
- * added to others. */
+/* Notes of a merged capture: what happened; that the database may show a part of it, so that it is
+ * not added to others. */
 #define NOTE_MERGED "merged_unsent"
 #define NOTE_BEGUN "sent_in_part"
 

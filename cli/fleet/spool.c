@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/common/terminal.h"
+#include "merge_unsent.h"
 #include "round.h"
-#include "watch.h"
 
 /* ---- into the folder ---- */
 
@@ -103,7 +103,13 @@ static void note_result(void *data, const crn_round_result *result)
 /* Opens the folder, unless it is missing or another process has it. */
 static bool open_folder(crn_watch *watch, const char *folder)
 {
-    return access(folder, F_OK) == 0 && crn_watch_try(watch, folder) && crn_watch_scan(watch);
+    if (access(folder, F_OK) != 0 || !crn_watch_try(watch, folder))
+        return false;
+    crn_watch_recover(watch);
+    if (crn_watch_scan(watch))
+        return true;
+    crn_watch_close(watch);
+    return false;
 }
 
 void crn_spool_send(const char *folder, crn_database *database, bool *takes)

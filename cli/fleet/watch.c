@@ -143,7 +143,6 @@ bool crn_watch_try(crn_watch *watch, const char *folder)
     if (!locked)
         return false;
     read_list(watch);
-    crn_watch_recover(watch);
     return true;
 }
 

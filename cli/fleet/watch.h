@@ -30,8 +30,8 @@ typedef struct crn_watch {
     crn_watched *captures;
 } crn_watch;
 
-/* Opens a folder, and locks it against a second agent. Reads which captures were sent, and ends a
- * merge that was interrupted. On an error prints a message and returns false. */
+/* Opens a folder, and locks it against a second agent. Reads which captures were sent. On an error
+ * prints a message and returns false. */
 bool crn_watch_open(crn_watch *watch, const char *folder);
 /* The same, but says nothing if another process has the folder. */
 bool crn_watch_try(crn_watch *watch, const char *folder);
@@ -64,11 +64,5 @@ void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const 
 /* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
  * together have more than `bytes` (0: any number). Prints what it deletes. */
 void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes);
-
-/* Merges the oldest captures that could not be sent while all together have more than `bytes`: their
- * figures are added up, spans are left out and counted. Prints that. */
-void crn_watch_merge(crn_watch *watch, uint64_t bytes);
-/* Ends, or takes back, a merge that was interrupted. */
-void crn_watch_recover(const crn_watch *watch);
 
 #endif

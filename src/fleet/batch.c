@@ -2,7 +2,7 @@
 #include "fleet/batch.h"
 
 #include "base/memory.h"
-#include "fleet/pushing.h"
+#include "fleet/push_state.h"
 
 enum { INSERT_BYTES = 8 << 20, PENDING_BYTES = 24 << 20 };
 
@@ -114,7 +114,8 @@ void crn_batch_add_state(crn_push_batch *batch, crn_push_state *state)
         return;
     if (batch->state_count == batch->state_room) {
         batch->state_room = batch->state_room ? batch->state_room * 2 : 16;
-        batch->states = crn_realloc((void *)batch->states, batch->state_room, sizeof *batch->states);
+        batch->states =
+            crn_realloc((void *)batch->states, batch->state_room, sizeof *batch->states);
     }
     batch->states[batch->state_count++] = state;
 }
@@ -134,7 +135,7 @@ void crn_batch_drop(crn_push_batch *batch)
     for (size_t t = 0; t < CRN_BATCH_TABLES; t++)
         crn_rows_clear(&batch->tables[t]);
     for (size_t s = 0; s < batch->state_count; s++)
-        crn_pushing_forget(batch->states[s]);
+        crn_push_state_forget(batch->states[s]);
     begin(batch);
 }
 

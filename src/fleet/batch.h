@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * batch.h - rows of captures that wait to be sent, by table. Insertions are large, however small the
- * captures are: a server that gets many small ones falls behind in merging them.
+ * batch.h - rows of captures that wait to be sent, by table. Insertions are large, however small
+ * the captures are: a server that gets many small ones falls behind in merging them.
  */
 #ifndef CRN_FLEET_BATCH_H
 #define CRN_FLEET_BATCH_H
@@ -31,8 +31,8 @@ typedef enum crn_batch_table {
 struct crn_push_batch {
     crn_database *database;
     crn_rows tables[CRN_BATCH_TABLES];
-    uint64_t rows, bytes;  /* sent so far */
-    crn_interning *known;  /* blocks and shapes whose rows are in the batch */
+    uint64_t rows, bytes; /* sent so far */
+    crn_interning *known; /* blocks and shapes whose rows are in the batch */
     uint32_t known_count;
     bool mute; /* the server did not answer a question: the user may only insert, or it is away */
     crn_push_state **states; /* of the captures in the batch */

@@ -135,7 +135,7 @@ bool crn_push(crn_push_batch *batch, const crn_profile *profile, const crn_profi
     pushing.total = (uint64_t)profile->context_count * 2 + (spans ? spans->count : 0);
     crn_fleet_ids_make(&pushing.ids, profile);
     if (options->state && options->state->level != pushing.level)
-        crn_pushing_forget(options->state);
+        crn_push_state_forget(options->state);
     crn_batch_add_state(batch, options->state);
     crn_batch_count(batch, &rows, &bytes);
     bool good = push_rows(&pushing, recorded, spans);

@@ -368,7 +368,7 @@ bool crn_push_contexts(crn_pushing *pushing)
                 push_shapes(pushing, &parts) && push_figures(pushing, &parts) &&
                 push_edges(pushing) && push_block_figures(pushing);
     if (good && pushing->options->state)
-        crn_pushing_remember_shapes(pushing->options->state, parts.shapes, part_count(pushing));
+        crn_push_state_keep_shapes(pushing->options->state, parts.shapes, part_count(pushing));
     parts_free(&parts);
     return good;
 }

@@ -7,38 +7,7 @@
 
 #include "fleet/batch.h"
 #include "fleet/ids.h"
-#include "fleet/push.h"
-
-/* Tables whose rows are known by a number of their own, and sent only if they differ from the last
- * time. */
-typedef enum crn_pushed_table {
-    CRN_PUSHED_BLOCKS,        /* by block */
-    CRN_PUSHED_SHAPES,        /* by part */
-    CRN_PUSHED_FIGURES,       /* by part and metric */
-    CRN_PUSHED_EDGES,         /* by part */
-    CRN_PUSHED_BLOCK_FIGURES, /* by metric */
-    CRN_PUSHED_HISTOGRAMS,    /* by their position */
-    CRN_PUSHED_PROCESSES,
-    CRN_PUSHED_REMOTES,
-    CRN_PUSHED_COUNTERS,
-    CRN_PUSHED_TABLES
-} crn_pushed_table;
-
-/* A lane's spans that were sent: those below `count`, and those of them that had not ended. */
-typedef struct crn_pushed_lane {
-    uint32_t count, open_count, open_room;
-    uint32_t *open; /* numbers within the lane, ascending */
-} crn_pushed_lane;
-
-struct crn_push_state {
-    uint8_t level;
-    struct crn_pushed_hashes {
-        crn_fleet_id *hashes; /* of the last rows that were sent, by number */
-        size_t count;
-    } tables[CRN_PUSHED_TABLES];
-    uint32_t lane_count, edge_count;
-    crn_pushed_lane *lanes;
-};
+#include "fleet/push_state.h"
 
 typedef struct crn_pushing {
     crn_push_batch *batch;
@@ -62,12 +31,8 @@ static inline bool crn_pushing_has(const crn_profile *profile, uint32_t metric)
     return metric == CRN_METRIC_CALLS || profile->values[metric];
 }
 
-/* Remembers the shapes of all parts as sent. */
-void crn_pushing_remember_shapes(crn_push_state *state, const crn_fleet_id *shapes, size_t count);
-/* Forgets what was sent. */
-void crn_pushing_forget(crn_push_state *state);
-
-/* Begins a row of the table with the columns service, day, run. Returns the rows that it is added to. */
+/* Begins a row of the table with the columns service, day, run. Returns the rows that it is added
+ * to. */
 crn_rows *crn_pushing_row(const crn_pushing *pushing, crn_batch_table table);
 
 /* Ends a row that began at `start`, without its column `recorded`. If it differs from the last row of
