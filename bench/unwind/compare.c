@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hosts/outside/sampler.h"
 #include "base/memory.h"
+#include "hosts/outside/sampler.h"
 
 enum {
     PAGE = CRN_UNWIND_PAGE,

@@ -59,20 +59,6 @@ static bool find_added(uintptr_t address, crn_unwind_module *module)
 
 /* ---- all modules ---- */
 
-bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
-{
-    struct dl_find_object found;
-    if (!_dl_find_object || _dl_find_object((void *)address, &found) != 0)
-        return find_added(address, module);
-    module->start = (uintptr_t)found.dlfo_map_start;
-    module->end = (uintptr_t)found.dlfo_map_end;
-    module->bias = found.dlfo_link_map->l_addr;
-    module->name = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "";
-    module->index = (uintptr_t)found.dlfo_eh_frame;
-    module->index_end = 0;
-    return true;
-}
-
 /* Returns the program headers, if they are in the first page, as every linker puts them. Those of
  * the program come from the kernel: the loader knows another start of static programs. */
 static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *count)
@@ -90,6 +76,37 @@ static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *co
         return NULL;
     *count = file->e_phnum;
     return (const ElfW(Phdr) *)(module->start + file->e_phoff);
+}
+
+/* Sets the bounds to those of all segments. For a file with holes between segments the loader knows
+ * only the segment of the address. */
+static void widen(crn_unwind_module *module)
+{
+    size_t count;
+    const ElfW(Phdr) *headers = headers_of(module, &count);
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t start = module->bias + headers[i].p_vaddr, end = start + headers[i].p_memsz;
+        if (headers[i].p_type != PT_LOAD)
+            continue;
+        module->start = start < module->start ? start : module->start;
+        module->end = end > module->end ? end : module->end;
+    }
+}
+
+bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
+{
+    struct dl_find_object found;
+    if (!_dl_find_object || _dl_find_object((void *)address, &found) != 0)
+        return find_added(address, module);
+    module->start = (uintptr_t)found.dlfo_map_start;
+    module->end = (uintptr_t)found.dlfo_map_end;
+    module->bias = found.dlfo_link_map->l_addr;
+    module->name = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "";
+    module->index = (uintptr_t)found.dlfo_eh_frame;
+    module->index_end = 0;
+    if (module->index && (module->index < module->start || module->index >= module->end))
+        widen(module);
+    return true;
 }
 
 uintptr_t crn_unwind_segment_end(const crn_unwind_module *module, uintptr_t address)
