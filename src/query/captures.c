@@ -240,6 +240,7 @@ void crn_captures_close(crn_query *query)
         crn_free(capture->costs.depth);
         crn_free(capture->blocks);
         crn_free(capture->summary);
+        crn_free(capture->block_costs);
         crn_free(capture->lanes);
         crn_free(capture->name_size);
         crn_free(capture->name_rank);
@@ -287,4 +288,29 @@ void crn_captures_costs(const crn_query_capture *capture)
     for (uint32_t m = 0; m < profile->metric_count; m++)
         if (profile->values[m])
             costs->inclusive[m] = crn_totals(profile, m, NULL);
+}
+
+void crn_captures_block_costs(const crn_query_capture *asked)
+{
+    static const uint32_t metrics[] = {CRN_METRIC_TICKS, CRN_METRIC_WALL, CRN_METRIC_CPU};
+    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
+    const crn_profile *profile = capture->profile;
+    if (capture->block_costs)
+        return;
+    crn_cost_row *rows = crn_calloc(profile->block_count, sizeof *rows);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        rows[profile->block[c]].calls += crn_self(profile, CRN_METRIC_CALLS, c);
+        rows[profile->block[c]].contexts++;
+    }
+    for (int m = 0; m < 3; m++) {
+        if (!profile->values[metrics[m]])
+            continue;
+        crn_block_cost cost = crn_block_cost_make(profile, metrics[m], NULL);
+        for (uint32_t b = 0; b < profile->block_count; b++) {
+            rows[b].self[m] = cost.self[b];
+            rows[b].inclusive[m] = cost.inclusive[b];
+        }
+        crn_block_cost_free(&cost);
+    }
+    capture->block_costs = rows;
 }

@@ -26,6 +26,7 @@ typedef struct crn_query_capture {
     uint32_t *blocks; /* from block numbers in spans to those of the profile */
     uint32_t block_limit;
     struct crn_summary_row *summary; /* by block; NULL until first used */
+    struct crn_cost_row *block_costs; /* by block; NULL until first used */
     struct crn_lane_row *lanes;      /* by lane; NULL until first used */
     int *name_size;                  /* by block */
     uint32_t *name_rank; /* by block: rank of its name over all captures; equal for equal names */
@@ -83,8 +84,9 @@ typedef struct crn_key_order {
 /* Computes the order of a key on first use. Returns false if SQLite has to sort. */
 bool crn_captures_order_key(crn_query *query, uint32_t key);
 
-/* Compute capture->costs, capture->summary or capture->lanes on first use. */
+/* Compute capture->costs, capture->block_costs, capture->summary or capture->lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
+void crn_captures_block_costs(const crn_query_capture *capture);
 void crn_captures_summary(const crn_query_capture *capture);
 void crn_captures_lanes(const crn_query_capture *capture);
 
@@ -94,6 +96,12 @@ typedef struct crn_summary_row {
     uint32_t count, open;
     uint64_t total, self, min, median, p90, p99, max;
 } crn_summary_row;
+
+/* Costs of a block over all its contexts; inclusive costs count recursion once. */
+typedef struct crn_cost_row {
+    uint64_t calls, self[3], inclusive[3]; /* ticks, wall, cpu */
+    uint32_t contexts;
+} crn_cost_row;
 
 /* Activity of a lane in ns; undefined for a lane without spans. */
 typedef struct crn_lane_row {

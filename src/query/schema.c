@@ -56,6 +56,14 @@ const crn_schema_table crn_schema[] = {
              {"self", INTEGER, "ns"}, {"min", INTEGER, "ns"}, {"median", INTEGER, "ns"},
              {"p90", INTEGER, "ns"}, {"p99", INTEGER, "ns"}, {"max", INTEGER, "ns"}, CAPTURE),
      NULL},
+    {"block_costs", "table", "costs of each block over all its contexts",
+     COLUMNS({"block", INTEGER, "blocks.id"}, {"name", TEXT, ""}, {"calls", INTEGER, ""},
+             {"ticks", INTEGER, "self; like all costs, 0 if not recorded"},
+             {"wall", INTEGER, "ns, self"}, {"cpu", INTEGER, "ns, self"},
+             {"ticks_inclusive", INTEGER, "recursion counted once"},
+             {"wall_inclusive", INTEGER, "ns"}, {"cpu_inclusive", INTEGER, "ns"},
+             {"contexts", INTEGER, "number of contexts of this block"}, CAPTURE),
+     NULL},
     {"attributes", "table", "keys and values that the program gave to spans",
      COLUMNS({"span", INTEGER, "spans.id"}, {"key", TEXT, ""},
              {"value", "", "an integer, a number or a text"},
@@ -162,18 +170,15 @@ const crn_schema_table crn_schema[] = {
      " s.block as caller_block, t.block as callee_block, edges.capture from edges"
      " join contexts s on s.id = edges.source join contexts t on t.id = edges.target"
      " group by s.block, t.block order by calls desc"},
-    {"functions", "view", "costs of blocks, over all contexts",
+    {"functions", "view", "block_costs of blocks with contexts, largest self cost first",
      COLUMNS({"name", TEXT, ""}, {"calls", INTEGER, ""}, {"ticks", INTEGER, "self"},
              {"wall", INTEGER, "ns, self"}, {"cpu", INTEGER, "ns, self"},
              {"ticks_inclusive", INTEGER, "recursion counted once"},
              {"wall_inclusive", INTEGER, "ns"}, {"cpu_inclusive", INTEGER, "ns"},
              {"contexts", INTEGER, "number of contexts of this block"},
              {"block", INTEGER, "blocks.id"}, CAPTURE),
-     "select name, sum(calls) as calls, sum(ticks) as ticks, sum(wall) as wall, sum(cpu) as cpu,"
-     " sum(case when recursive then 0 else ticks_inclusive end) as ticks_inclusive,"
-     " sum(case when recursive then 0 else wall_inclusive end) as wall_inclusive,"
-     " sum(case when recursive then 0 else cpu_inclusive end) as cpu_inclusive,"
-     " count(*) as contexts, block, capture from contexts group by block"
+     "select name, calls, ticks, wall, cpu, ticks_inclusive, wall_inclusive, cpu_inclusive,"
+     " contexts, block, capture from block_costs where contexts > 0"
      " order by wall desc, ticks desc, calls desc"},
     {"spans_wide", "view", "spans with a column for each attribute key",
      COLUMNS({"*", "", "all columns of spans"}, {"KEY", "", "the attribute of that name"}),

@@ -118,6 +118,33 @@ static crn_value context_value(crn_query *query, uint64_t row, int column, char 
     }
 }
 
+/* ---- block_costs ---- */
+
+static crn_value block_cost_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, block, (uint32_t)row);
+    if (column < 2)
+        return block_value(query, row, column, text);
+    crn_captures_block_costs(capture);
+    const crn_cost_row *its = &capture->block_costs[(uint32_t)row - capture->block];
+    switch (column) {
+    case 2:
+        return crn_figure_value(its->calls);
+    case 3:
+    case 4:
+    case 5:
+        return crn_figure_value(its->self[column - 3]);
+    case 6:
+    case 7:
+    case 8:
+        return crn_figure_value(its->inclusive[column - 6]);
+    case 9:
+        return crn_integer(its->contexts);
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
 /* ---- costs: a row for each context and each metric that has any cost ---- */
 
 static uint32_t charged(const crn_profile *profile, uint32_t metrics[CRN_METRIC_MAX])
@@ -211,6 +238,11 @@ const crn_simple_table crn_profile_tables[] = {
      "block INTEGER, name TEXT, count INTEGER, open INTEGER, total INTEGER, self INTEGER, "
      "min INTEGER, median INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER, capture INTEGER",
      count_blocks, summary_value},
+    {"block_costs",
+     "block INTEGER, name TEXT, calls INTEGER, ticks INTEGER, wall INTEGER, cpu INTEGER, "
+     "ticks_inclusive INTEGER, wall_inclusive INTEGER, cpu_inclusive INTEGER, contexts INTEGER, "
+     "capture INTEGER",
+     count_blocks, block_cost_value},
     {"contexts",
      "id INTEGER, parent INTEGER, name TEXT, depth INTEGER, calls INTEGER, ticks INTEGER, "
      "wall INTEGER, cpu INTEGER, ticks_inclusive INTEGER, wall_inclusive INTEGER, "

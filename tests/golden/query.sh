@@ -21,6 +21,13 @@ ask -f question.sql
 ask - <question.sql
 ask "select printf('%c[31m', 27) || char(10) as risky" | od -An -c | head -n 2
 
+# The costs of functions are those of their contexts, in every file.
+cairn query a.cairn b.cairn --csv 'select * from functions order by block' >functions
+cairn query a.cairn b.cairn --csv "select name, sum(calls) calls, sum(ticks) ticks, sum(wall) wall, sum(cpu) cpu,
+    sum(ticks_inclusive * not recursive) ticks_inclusive, sum(wall_inclusive * not recursive) wall_inclusive,
+    sum(cpu_inclusive * not recursive) cpu_inclusive, count(*) contexts, block, capture from contexts
+    group by block order by block" | cmp - functions && grep -c . functions
+
 # The manual's questions can be asked.
 [ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
 CAIRN_OUT=jobs.cairn "$CAIRN_JOBS"
