@@ -13,11 +13,15 @@ const [packages, cairn, kind, file] = process.argv.slice(2);
 const { chromium } = createRequire(join(packages, "x.js"))("playwright-core");
 const places = {
   contexts: ["flame?zoom=c5", "flame?zoom=c50", "flame", "functions?sort=self", "functions", "tree", "callers?focus=40", "callers?focus=12.40", "flame?focus=40",
-    "flame?callers=1", "flame?focus=40&callers=1", "graph", "paths", "callers?focus=40&drop=12", "flame?drop=12", "functions?focus=40", "functions?drop=13", "paths?drop=13"],
+    "flame?callers=1", "flame?focus=40&callers=1", "graph", "paths", "callers?focus=40&drop=12", "flame?drop=12", "functions?focus=40", "functions?drop=13", "paths?drop=13",
+    "flame?search=function12", "functions?search=function12", "flame?callers=1&search=function12", "flame?beside=1&fn=40", "flame?transform=merge:%2340", "functions?transform=collapse:%2340", "source?block=40"],
   spans: ["timeline?from=1000000&to=200000000", "timeline?from=1000000&to=20000000", "timeline", "spans", "slowest", "iterations",
-    "missing", "iterations?of=2&first=100&last=5000", "timeline?of=2&first=100&last=5000", "spans?of=2&first=100&last=5000", "span-tree"],
+    "missing", "iterations?of=2&first=100&last=5000", "timeline?of=2&first=100&last=5000", "spans?of=2&first=100&last=5000", "span-tree", "timeline?search=job", "spans?search=job", "slowest?search=job"],
 };
-places.html = places.contexts;
+places.html = [...places.contexts];
+const sql = (text) => "sql?" + new URLSearchParams({ q: text });
+places.contexts.push(sql("select name, calls, ticks, block from functions order by ticks desc limit 20"));
+places.spans.push(sql("select name, count, ms(total), ms(median), ms(p99), ms(max) from summary"), sql("select id, name, ms(duration), ancestry from slowest limit 20"));
 const causes = ["explain", "explain?block=4", "whatif"];
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // The computations of a page without a server. Names and meanings follow src/profile and src/spans.
 import { Block } from "./data";
-import { Kept, Profile, Query, blockCosts, falling, matcher, outermost, select, self, totalsOf, withinOf } from "./profile";
+import { Kept, Profile, Query, blockCosts, falling, matcher, outermost, ownCosts, select, self, totalsOf, withinOf } from "./profile";
 
 export function flat(profile: Profile, query: Query, sort: string) {
   const { metric } = query, kept = select(profile, query.focus, query.drops);
-  const cost = blockCosts(profile, metric, kept), calls = blockCosts(profile, "calls", kept);
+  const cost = blockCosts(profile, metric, kept), calls = ownCosts(profile, "calls", kept);
   const shown: number[] = [];
   for (let b = 0; b < profile.blocks.length; b++)
-    if ((cost.self[b] && (b || metric !== "calls")) || (b && (cost.inclusive[b] || calls.self[b]))) shown.push(b);
+    if ((cost.self[b] && (b || metric !== "calls")) || (b && (cost.inclusive[b] || calls[b]))) shown.push(b);
   const name = (a: number, b: number) => (profile.blocks[a].name < profile.blocks[b].name ? -1 : profile.blocks[a].name > profile.blocks[b].name ? 1 : a - b);
   const keys: Record<string, Float64Array[]> = {
-    self: [cost.self, cost.inclusive, calls.self], total: [cost.inclusive, cost.self, calls.self], calls: [calls.self, cost.self, cost.inclusive],
+    self: [cost.self, cost.inclusive, calls], total: [cost.inclusive, cost.self, calls], calls: [calls, cost.self, cost.inclusive],
   };
   const order = keys[sort] || keys.self;
   shown.sort((a, b) => order.reduce((so, key) => so || falling(key[a], key[b]), 0) || name(a, b));
   const rows = query.top ? shown.slice(0, query.top) : shown;
   return {
     hidden: shown.length - rows.length,
-    flat: rows.map((b) => ({ block: profile.blocks[b], calls: calls.self[b], self: { [metric]: cost.self[b] }, inclusive: { [metric]: cost.inclusive[b] } })),
+    flat: rows.map((b) => ({ block: profile.blocks[b], calls: calls[b], self: { [metric]: cost.self[b] }, inclusive: { [metric]: cost.inclusive[b] } })),
   };
 }
 
@@ -184,22 +184,22 @@ function arrowsOf(profile: Profile, metric: string, kept: Kept, drawn: number[])
 
 export function graph(profile: Profile, query: Query, most: number) {
   const { metric } = query, kept = select(profile, query.focus, query.drops);
-  const cost = blockCosts(profile, metric, kept), calls = blockCosts(profile, "calls", kept), shown: number[] = [];
+  const cost = blockCosts(profile, metric, kept), calls = ownCosts(profile, "calls", kept), shown: number[] = [];
   for (let b = 1; b < profile.blocks.length; b++) if (cost.inclusive[b]) shown.push(b);
   shown.sort((a, b) => falling(cost.inclusive[a], cost.inclusive[b]) || a - b);
   const drawn = shown.slice(0, most);
   return {
     metric, total: cost.total, hidden: shown.length - drawn.length,
-    nodes: drawn.map((b) => ({ block: profile.blocks[b], calls: calls.self[b], self: cost.self[b], inclusive: cost.inclusive[b] })),
+    nodes: drawn.map((b) => ({ block: profile.blocks[b], calls: calls[b], self: cost.self[b], inclusive: cost.inclusive[b] })),
     arrows: arrowsOf(profile, metric, kept, drawn).sort((a, b) => b.inclusive - a.inclusive || b.calls - a.calls).slice(0, drawn.length * 4),
   };
 }
 
 export function source(profile: Profile, query: Query, block: number) {
   const kept = select(profile, query.focus, query.drops), file = profile.blocks[block].file;
-  const cost = blockCosts(profile, query.metric, kept), calls = blockCosts(profile, "calls", kept);
+  const cost = blockCosts(profile, query.metric, kept), calls = ownCosts(profile, "calls", kept);
   return {
     file, lines: null, reason: "this page has no sources; cairn view shows them",
-    blocks: profile.blocks.filter((b) => b.id && b.file === file).map((b) => ({ block: b, calls: calls.self[b.id], self: cost.self[b.id], inclusive: cost.inclusive[b.id] })),
+    blocks: profile.blocks.filter((b) => b.id && b.file === file).map((b) => ({ block: b, calls: calls[b.id], self: cost.self[b.id], inclusive: cost.inclusive[b.id] })),
   };
 }

@@ -111,8 +111,9 @@ function above(profile: Profile, query: Query, kept: Kept): Profile {
   return tree.profile(profile, metric);
 }
 
-// Contexts whose costs climb towards the root together: they share the path below.
-interface Stream { contexts: Uint32Array; amounts: Float64Array; node: number; depth: number; }
+// Contexts whose costs climb towards the root together: they share the path below. Each has its block
+// beside it, because contexts of a later stream lie far apart in memory.
+interface Stream { contexts: Uint32Array; kinds: Uint32Array; amounts: Float64Array; node: number; depth: number; }
 
 const NOWHERE = 0xffffffff;
 
@@ -153,57 +154,54 @@ class Splitter {
     return its;
   }
 
-  // Appends a stream for each block; cheap ones end here. Contexts of a stream have the same block,
-  // so that no two of them have the same parent.
-  split({ contexts, amounts, node, depth }: Stream, streams: Stream[]): void {
-    const { block } = this.of, { counts, costs, ends } = this, found: number[] = [], last = depth + 1 >= UPWARDS;
-    const kinds = new Uint32Array(contexts.length);
-    for (let i = 0; i < contexts.length; i++) {
-      const b = (kinds[i] = block[contexts[i]]);
+  // Appends a stream of callers for each block; cheap ones end here. Contexts of a stream have the
+  // same block, so that no two of them have the same parent.
+  split({ contexts, kinds, amounts, node, depth }: Stream, streams: Stream[]): void {
+    const { counts, costs, ends } = this, found: number[] = [], count = contexts.length;
+    for (let i = 0; i < count; i++) {
+      const b = kinds[i];
       if (counts[b]++ === 0) { found.push(b); costs[b] = 0; }
       costs[b] += amounts[i];
     }
+    const least = depth + 1 >= UPWARDS ? Infinity : this.least, known = this.knownOf(node), begin = this.tree.count;
     let room = 0;
-    const follows = (b: number): boolean => b > 0 && !last && costs[b] >= this.least;
     for (const b of found) {
-      ends[b] = follows(b) ? room : NOWHERE;
-      room += follows(b) ? counts[b] : 0;
+      const follows = b > 0 && costs[b] >= least;
+      ends[b] = follows ? (room += counts[b]) - counts[b] : NOWHERE;
     }
-    const those = new Uint32Array(room), their = new Float64Array(room);
-    for (let i = 0; i < contexts.length && room; i++) {
-      const b = kinds[i];
-      if (ends[b] === NOWHERE) continue;
-      those[ends[b]] = contexts[i];
-      their[ends[b]++] = amounts[i];
+    const those = new Uint32Array(room), their = new Uint32Array(room), shares = new Float64Array(room);
+    for (let i = 0; i < count && room; i++) {
+      const at = ends[kinds[i]];
+      if (at === NOWHERE) continue;
+      const above = this.of.parent[contexts[i]];
+      ends[kinds[i]]++;
+      those[at] = above;
+      their[at] = this.of.block[above];
+      shares[at] = amounts[i];
     }
-    const known = this.knownOf(node), begin = this.tree.count;
     for (const b of found) {
-      const from = ends[b] - counts[b], to = ends[b];
+      const child = b ? this.child(node, b, known) : node, to = ends[b], from = to - counts[b];
       counts[b] = 0;
-      const child = b ? this.child(node, b, known) : node;
-      if (!follows(b)) this.tree.charge(child, this.metric, costs[b]);
-      else streams.push({ contexts: those.subarray(from, to), amounts: their.subarray(from, to), node: child, depth: depth + 1 });
+      if (to === NOWHERE) this.tree.charge(child, this.metric, costs[b]);
+      else streams.push({ contexts: those.subarray(from, to), kinds: their.subarray(from, to), amounts: shares.subarray(from, to), node: child, depth: depth + 1 });
     }
     if (!known) this.ranges.set(node, [begin, this.tree.count]);
   }
 }
 
 function upsideDown(profile: Profile, query: Query, kept: Kept): Profile {
-  const { metric } = query, tree = new Tree(), values = profile.values[metric], { parent } = profile;
+  const { metric } = query, tree = new Tree(), values = profile.values[metric], { block } = profile;
   const least = totalsOf(profile, metric, null)[0] / PARTS, splitter = new Splitter(profile, tree, metric, least);
-  const contexts = new Uint32Array(profile.count), amounts = new Float64Array(profile.count), streams: Stream[] = [];
+  const contexts = new Uint32Array(profile.count), kinds = new Uint32Array(profile.count), amounts = new Float64Array(profile.count);
   let count = 0;
   for (let c = 0; c < profile.count; c++)
     if (values[c] && (!kept || kept[c])) {
       contexts[count] = c;
+      kinds[count] = block[c];
       amounts[count++] = values[c];
     }
-  splitter.split({ contexts: contexts.subarray(0, count), amounts: amounts.subarray(0, count), node: 0, depth: 0 }, streams);
-  for (let stream = streams.pop(); stream; stream = streams.pop()) {
-    const { contexts } = stream;
-    for (let i = 0; i < contexts.length; i++) contexts[i] = parent[contexts[i]];
-    splitter.split(stream, streams);
-  }
+  const streams: Stream[] = [{ contexts: contexts.subarray(0, count), kinds: kinds.subarray(0, count), amounts: amounts.subarray(0, count), node: 0, depth: 0 }];
+  for (let stream = streams.pop(); stream; stream = streams.pop()) splitter.split(stream, streams);
   return tree.profile(profile, metric);
 }
 

@@ -22,14 +22,14 @@ export type Kept = Uint8Array | null;
 // ---- cached figures
 
 // Figures of a profile, or of a selection of its contexts; they go when it goes.
-interface Figures { totals: Map<string, Float64Array>; costs: Map<string, BlockCosts>; }
+interface Figures { totals: Map<string, Float64Array>; own: Map<string, Float64Array>; costs: Map<string, BlockCosts>; }
 
 const figures = new WeakMap<object, Figures>();
 
 function figuresOf(profile: Profile, kept: Kept): Figures {
   const key = kept || profile;
   let its = figures.get(key);
-  if (!its) figures.set(key, (its = { totals: new Map(), costs: new Map() }));
+  if (!its) figures.set(key, (its = { totals: new Map(), own: new Map(), costs: new Map() }));
   return its;
 }
 
@@ -167,15 +167,21 @@ function outermostBlocks(profile: Profile): Uint8Array {
 
 interface BlockCosts { self: Float64Array; inclusive: Float64Array; total: number; }
 
+function addOwn(profile: Profile, metric: string, kept: Kept): Float64Array {
+  const own = new Float64Array(profile.blocks.length), { block } = profile, values = profile.values[metric];
+  for (let c = 0; c < profile.count; c++) if (!kept || kept[c]) own[block[c]] += values[c];
+  return own;
+}
+
+// Returns self costs by block.
+export const ownCosts = (profile: Profile, metric: string, kept: Kept): Float64Array =>
+  once(figuresOf(profile, kept).own, metric, () => addOwn(profile, metric, kept));
+
 function addBlocks(profile: Profile, metric: string, kept: Kept): BlockCosts {
-  const own = new Float64Array(profile.blocks.length), inclusive = new Float64Array(profile.blocks.length);
+  const inclusive = new Float64Array(profile.blocks.length), { block } = profile;
   const totals = totalsOf(profile, metric, kept), outer = outermostBlocks(profile);
-  const { block } = profile, values = profile.values[metric];
-  for (let c = 0; c < profile.count; c++) {
-    if (!kept || kept[c]) own[block[c]] += values[c];
-    if (outer[c]) inclusive[block[c]] += totals[c];
-  }
-  return { self: own, inclusive, total: totals[0] };
+  for (let c = 0; c < profile.count; c++) if (outer[c]) inclusive[block[c]] += totals[c];
+  return { self: ownCosts(profile, metric, kept), inclusive, total: totals[0] };
 }
 
 export const blockCosts = (profile: Profile, metric: string, kept: Kept): BlockCosts =>
