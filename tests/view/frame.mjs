@@ -4,6 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { framesOf } from "./frames.mjs";
 
+// Runs axe-core on the page, with the rules of WCAG 2.2 AA. Returns what it finds, as text.
+export async function violationsOf(page, packages, where) {
+  const size = page.viewportSize();
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"));
+  const { violations } = await page.evaluate(() => window.axe.run({ rules: { "target-size": { enabled: true } } }));
+  return violations.map((one) => `${where} at ${size.width}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`);
+}
+
 export default function frame({ test, at, go, settled, quiet, same, holds, json, files, packages }) {
   const jobs = files.indexOf("jobs.cairn");
   const paper = () => at().evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -62,8 +70,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, json,
   });
 
   test("axe-core finds no accessibility violations", async () => {
-    const axe = readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"), found = [];
-    const size = at().viewportSize();
+    const found = [], size = at().viewportSize();
     for (const width of [1440, 390]) {
       await at().setViewportSize({ width, height: 900 });
       for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"], ["flame?beside=1&fn=138", "section[data-flame] canvas"], ["tree?", "tr[aria-level]"], ["tree?callers=1", "tr[aria-level]"],
@@ -71,9 +78,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, json,
         [framesOf(files, json), ".frames .plot"], [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name, start from spans`, '[data-what="result"]']]) {
         await go(where);
         await settled(selector);
-        if (!(await at().evaluate(() => Boolean(window.axe)))) await at().evaluate(axe);
-        const { violations } = await at().evaluate(() => window.axe.run({ rules: { "target-size": { enabled: true } } })); // of WCAG 2.2 AA
-        found.push(...violations.map((one) => `${where} at ${width}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`));
+        found.push(...(await violationsOf(at(), packages, where)));
       }
     }
     await at().setViewportSize(size);

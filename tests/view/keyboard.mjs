@@ -27,28 +27,28 @@ const focused = () => {
   };
 };
 
-export default function keyboard({ test, at, go, settled, quiet, same, holds, hash, json, files, shot }) {
-  const jobs = files.indexOf("jobs.cairn");
-  const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
-
-  async function tabThrough(where) {
-    await at().evaluate(() => { document.activeElement?.blur(); window.stopNumbers = undefined; window.stopCount = 0; scrollTo(0, 0); getSelection().removeAllRanges(); });
-    // From the end of the page, Tab goes to its first control.
-    await at().focus(".skip");
-    const wanted = await at().evaluate(stopsOf);
-    holds(wanted < LONGEST, `${where}: ${wanted} stops`);
-    let found = 0;
-    for (;;) {
-      const one = await at().evaluate(focused);
-      if (!one || one.again) break;
-      found++;
-      holds(one.outlined, `${where}: the focus is not seen on ${one.html}`);
-      holds(one.visible, `${where}: something lies over ${one.html}`);
-      await press("Tab");
-      holds(found <= wanted, `${where}: Tab comes to more than ${wanted} controls: ${one.html}`);
-    }
-    same(found, wanted, `${where}: controls that Tab comes to`);
+// Presses Tab from the first control of the page to the last; `check` has `same` and `holds`.
+export async function tabThrough(page, where, { same, holds }) {
+  await page.evaluate(() => { document.activeElement?.blur(); window.stopNumbers = undefined; window.stopCount = 0; scrollTo(0, 0); getSelection().removeAllRanges(); });
+  // From the end of the page, Tab goes to its first control.
+  await page.focus(".skip");
+  const wanted = await page.evaluate(stopsOf);
+  holds(wanted < LONGEST, `${where}: ${wanted} stops`);
+  let found = 0;
+  for (;;) {
+    const one = await page.evaluate(focused);
+    if (!one || one.again) break;
+    found++;
+    holds(one.outlined, `${where}: the focus is not seen on ${one.html}`);
+    holds(one.visible, `${where}: something lies over ${one.html}`);
+    await page.keyboard.press("Tab");
+    holds(found <= wanted, `${where}: Tab comes to more than ${wanted} controls: ${one.html}`);
   }
+  same(found, wanted, `${where}: controls that Tab comes to`);
+}
+
+export default function keyboard({ test, at, go, settled, same, holds, json, files }) {
+  const jobs = files.indexOf("jobs.cairn");
 
   test("every control of every view is reached by Tab, and seen", async () => {
     const row = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat.find((one) => /ordered\.lua$/.test(one.block.file) && one.block.line > 0);
@@ -58,7 +58,7 @@ export default function keyboard({ test, at, go, settled, quiet, same, holds, ha
       [framesOf(files, json), ".frames .plot"], [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name from spans`, '[data-what="result"]']]) {
       await go(where);
       await settled(selector);
-      await tabThrough(where);
+      await tabThrough(at(), where, { same, holds });
     }
   });
 }

@@ -3,22 +3,18 @@
 // cost, and what changed between two versions. Runs that are to be looked at closely become files.
 import { useState } from "preact/hooks";
 import { Items, ask, reload, useAnswer } from "./data";
+import { Cell, Heat, Run, Trend, moment } from "./fleet_charts";
 import { base, count, figure, time } from "./format";
 import { Place, Problem, Waiting } from "./parts";
 import { Route, go, to, write } from "./route";
 
 const AGES: [string, string][] = [["", "all runs"], ["1d", "last day"], ["7d", "last 7 days"], ["4w", "last 4 weeks"], ["26w", "last half year"]];
-const WIDTH = innerWidth < 560 ? 400 : 900, HEIGHT = 190, LEFT = 80, TOP = 26; // of the charts
 
 const whereItems = (rest: Record<string, string>): Items => [
   ["service", rest.service || ""],
   ...(rest.since ? [["where", "since=" + rest.since] as [string, string]] : []),
   ...(rest.version ? [["where", "version=" + rest.version] as [string, string]] : []),
 ];
-
-// ISO time to ms, and a short form of it.
-const moment = (text: string): number => Date.parse(text);
-const short = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 
 // Asks the server to fetch runs as a file, and shows it.
 function useOpen(route: Route): { say: string; open: (items: Items, page: string) => void; compare: (one: Items, other: Items) => void } {
@@ -44,78 +40,6 @@ function useOpen(route: Route): { say: string; open: (items: Items, page: string
       return to(route, { ...plain, file: after, page: "diff", rest: { before: String(before), after: String(after) } });
     }),
   };
-}
-
-interface Run { started: string; version: string; host: string; run: string; self: number; total: number }
-
-// A point for each run; a line through the means of versions, whose names are at their first runs.
-function Trend({ runs, unit, pick }: { runs: Run[]; unit: string; pick: (run: string) => void }) {
-  if (!runs.length) return <p class="note">No runs.</p>;
-  const first = moment(runs[0].started), last = moment(runs[runs.length - 1].started);
-  const most = Math.max(1, ...runs.map((run) => run.total)) * 1.05;
-  const even = last === first;
-  const x = (run: Run, i: number): number => LEFT + (WIDTH - LEFT - 20) * (even ? (i + 0.5) / runs.length : (moment(run.started) - first) / (last - first));
-  const y = (value: number): number => TOP + HEIGHT * (1 - value / most);
-  const versions: { name: string; from: number; until: number; sum: number; count: number }[] = [];
-  runs.forEach((run, i) => {
-    let own = versions.find((one) => one.name === run.version);
-    if (!own) versions.push((own = { name: run.version, from: x(run, i), until: 0, sum: 0, count: 0 }));
-    own.until = x(run, i);
-    own.sum += run.total;
-    own.count++;
-  });
-  const step = Math.max(1, Math.ceil(versions.length / 12)); // names that fit
-  return (
-    <svg class="trend" viewBox={`0 0 ${WIDTH} ${HEIGHT + TOP + 26}`} role="group" aria-label="Cost by run. Enter on a point opens the run.">
-      {[0, 0.5, 1].map((part) => (
-        <g class="grid"><line x1={LEFT} x2={WIDTH - 20} y1={y(part * most)} y2={y(part * most)} />
-          <text x={LEFT - 8} y={y(part * most) + 4} text-anchor="end">{figure(part * most, unit)}</text></g>
-      ))}
-      {versions.map((one, i) => (
-        <g class="version" data-version={one.name} data-value={one.sum / one.count}>
-          <line class="mark" x1={one.from} x2={one.from} y1={TOP - 4} y2={y(0)} />
-          <line class="mean" x1={one.from - 4} x2={one.until + 4} y1={y(one.sum / one.count)} y2={y(one.sum / one.count)}>
-            <title>{(one.name || "no version") + ": " + figure(one.sum / one.count, unit) + " a run, " + count(one.count) + " runs"}</title>
-          </line>
-          {i % step === 0 && <text x={one.from + 3} y={TOP - 10}>{one.name || "no version"}</text>}
-        </g>
-      ))}
-      {runs.map((run, i) => (
-        <circle cx={x(run, i)} cy={y(run.total)} r="4" tabIndex={0} role="button" data-run={run.run}
-          onClick={() => pick(run.run)} onKeyDown={(event) => { if (event.key === "Enter") pick(run.run); }}>
-          <title>{`${run.started} ${run.version} on ${run.host}: ${figure(run.total, unit)}. Click to open the run.`}</title>
-        </circle>
-      ))}
-      <text class="axis" x={LEFT} y={HEIGHT + TOP + 20}>{short(first)}</text>
-      {!even && <text class="axis" x={WIDTH - 20} y={HEIGHT + TOP + 20} text-anchor="end">{short(last)}</text>}
-    </svg>
-  );
-}
-
-interface Cell { time: string; at_least: number; spans: number; longest: number; run: string }
-
-// Numbers of spans by time and duration; a click opens the run of the cell's longest span.
-function Heat({ cells, pick }: { cells: Cell[]; pick: (run: string) => void }) {
-  if (!cells.length) return <p class="note">No spans.</p>;
-  const times = [...new Set(cells.map((cell) => cell.time))].sort(), rows = [...new Set(cells.map((cell) => cell.at_least))].sort((a, b) => a - b);
-  const most = Math.max(...cells.map((cell) => cell.spans));
-  const wide = (WIDTH - LEFT - 20) / times.length, high = Math.max(12, Math.min(22, HEIGHT / rows.length));
-  const every = Math.max(1, Math.ceil(14 / high));
-  return (
-    <svg class="heat" viewBox={`0 0 ${WIDTH} ${rows.length * high + 30}`} role="group" aria-label="Spans by time and duration. Enter on a cell opens the run of its longest span.">
-      {rows.map((row, i) => i % every === 0 && <text x={LEFT - 8} y={(rows.length - i) * high - 2} text-anchor="end">{time(row)}</text>)}
-      {cells.map((cell) => (
-        <rect x={LEFT + times.indexOf(cell.time) * wide} y={(rows.length - 1 - rows.indexOf(cell.at_least)) * high}
-          width={Math.max(1, Math.min(wide, 120) - 1)} height={high - 1} tabIndex={0} role="button" data-run={cell.run} data-value={cell.spans}
-          style={{ fillOpacity: (0.15 + (0.85 * Math.log(1 + cell.spans)) / Math.log(1 + most)).toFixed(3) }}
-          onClick={() => pick(cell.run)} onKeyDown={(event) => { if (event.key === "Enter") pick(cell.run); }}>
-          <title>{`${count(cell.spans)} spans of ${time(cell.at_least)} or more, ${cell.time}; the longest took ${time(cell.longest)}. Click to open its run.`}</title>
-        </rect>
-      ))}
-      <text class="axis" x={LEFT} y={rows.length * high + 20}>{short(moment(times[0]))}</text>
-      {times.length > 1 && <text class="axis" x={WIDTH - 20} y={rows.length * high + 20} text-anchor="end">{short(moment(times[times.length - 1]))}</text>}
-    </svg>
-  );
 }
 
 function Top({ rows, unit, chosen, choose }: { rows: any[]; unit: string; chosen: string; choose: (name: string) => string }) {
@@ -216,7 +140,7 @@ export function FleetPage({ place }: { place: Place }) {
       <h2>{rest.function ? "Total of " + rest.function : "Cost"} by run</h2>
       {history.error ? <Problem text={history.error} /> : !history.data ? <Waiting what="Asking for the runs" /> : <Trend runs={history.data} unit={measure} pick={pick} />}
       <h2>Durations of {rest.function ? "spans of " + rest.function : "all spans"}</h2>
-      {heat.error ? <Problem text={heat.error} /> : !heat.data ? <Waiting what="Asking for the spans" /> : <Heat cells={heat.data} pick={pick} />}
+      {heat.error ? <Problem text={heat.error} /> : !heat.data ? <Waiting what="Asking for the spans" /> : <Heat cells={heat.data} step={step} pick={pick} />}
       <h2>Two versions</h2>
       <div class="controls">
         <Select label="before" value={rest.before ?? ""} options={[["", "choose"], ...options.filter(([name]) => name)]} change={(value) => go(set({ before: value }))} />
