@@ -73,18 +73,18 @@ static void check(struct argp_state *state)
 
 static const crn_option options[] = {
     {.help = "Views:"},
-    {"flat", .help = "Blocks, summed over all callers (the default)", .flag = &given.flat},
+    {"flat", .help = "Functions, summed over all callers (the default)", .flag = &given.flat},
     {"tree", 't',
      .help = "Contexts as a tree; with --focus or --callees, the part below; with --callers, the "
-             "callers, upside down",
+             "callers, bottom-up",
      .more = "A child without siblings stands below its parent behind an arrow and is not "
              "indented. \"\xe2\x86\xba 99\" says that 99 calls came back to the context along a "
              "cycle: recursion.",
      .flag = &given.tree},
-    {"callers", .argument = "BLOCK", .help = "Callers of a block", .set = focus_callers},
-    {"callees", .argument = "BLOCK", .help = "Callees of a block", .set = focus_callees},
+    {"callers", .argument = "BLOCK", .help = "Callers of a function", .set = focus_callers},
+    {"callees", .argument = "BLOCK", .help = "Callees of a function", .set = focus_callees},
     {"focus", 'f', .argument = "A[,B...]",
-     .help = "A block, or blocks that call each other, with callers and callees",
+     .help = "A function, or functions that call each other, with callers and callees",
      .more = "On a terminal the last line suggests the next command. With --flat, shows the flat "
              "view of the contexts whose path contains the sequence.",
      .set = focus_both},
@@ -100,7 +100,7 @@ static const crn_option options[] = {
      .text = &given.collector},
     {"compare", .argument = "METRIC,METRIC",
      .words = CRN_WORDS("wall,cpu", "wall,ticks", "cpu,ticks"),
-     .help = "Blocks by the difference of their shares in two metrics, such as wall,cpu: a block "
+     .help = "Functions by the difference of their shares in two metrics, such as wall,cpu: one "
              "with a larger share of wall than of cpu waits",
      .more = "The surest difference comes first. The column apart is the share of the first metric "
              "minus the share of the second, in percentage points. A block with much cpu and few "

@@ -71,8 +71,8 @@ static void write_cost(FILE *out, const crn_why *why, const crn_why_cause *cause
         known &= cause->calls[side] > 0 && cause->cost[side] > 0;
         per_call[side] = known ? cause->cost[side] / cause->calls[side] : 0;
     }
-    fprintf(out, "%s itself costs %s", name_of(why, cause->block),
-            cause->amount > 0 ? "more" : "less");
+    fprintf(out, "the self cost of %s %s", name_of(why, cause->block),
+            cause->amount > 0 ? "grew" : "fell");
     if (known)
         fprintf(out, ": %+.1f %% a call", 100 * (per_call[CRN_AFTER] / per_call[CRN_BEFORE] - 1));
     else if (cause->cost[CRN_BEFORE] > 0)

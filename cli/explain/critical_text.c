@@ -135,7 +135,7 @@ static void describe(crn_words *words, const crn_critical_report *report, uint32
     static const char *const vias[] = {[CRN_VIA_BEGIN] = "",
                                        [CRN_VIA_LANE] = "",
                                        [CRN_VIA_HANDOFF] = "handed off: ",
-                                       [CRN_VIA_WAIT] = "waited for: ",
+                                       [CRN_VIA_WAIT] = "waits for: ",
                                        [CRN_VIA_FOLLOWS] = "follows: "};
     const crn_span_source *source = report->source;
     if (step->span == CRN_SPAN_NONE) {

@@ -45,7 +45,7 @@ void crn_explain_json(FILE *out, const crn_explain_report *report);
 
 /* Writes the answer: one or several sentences. */
 void crn_explain_answer(crn_words *words, const crn_explain_report *report);
-/* "how often it calls g" */
+/* "its calls of g" */
 void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
                             const crn_explain_part *part);
 /* Returns the same part of another explanation, NULL if it has none. */

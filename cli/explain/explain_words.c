@@ -29,7 +29,7 @@ void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
     const char *name = name_of(report, part->block);
     switch (part->kind) {
     case CRN_EXPLAIN_NUMBER:
-        crn_words_add(words, "how often it calls %.200s", name);
+        crn_words_add(words, "its calls of %.200s", name);
         break;
     case CRN_EXPLAIN_DURATION:
         crn_words_add(words, "how long %.200s takes", name);

@@ -316,7 +316,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
     const crn_effects *effects = report->effects;
     crn_table table = {.profile = report->profile};
     uint64_t work = 0;
-    fprintf(out, "\nIf a block's self time were shorter%s, the whole would be shorter by\n\n",
+    fprintf(out, "\nIf a span name's self time were shorter%s, the whole would be shorter by\n\n",
             report->changed ? " besides" : "");
     for (uint32_t i = 0; i < effects->count; i++) {
         work = work < effects->rows[i].work ? effects->rows[i].work : work;

@@ -59,7 +59,7 @@ static void print_shape(FILE *out, const crn_profile *profile)
         cycles += !profile->edges[e].folded;
     crn_report_label(out, CRN_STYLE_DIM, "profile");
     uint32_t block_count = profile->block_count - 1 - (profile->folded_block != 0);
-    fprintf(out, "%s context%s of %s block%s",
+    fprintf(out, "%s context%s of %s function%s",
             crn_figure_alone(contexts, "", profile->context_count),
             profile->context_count == 1 ? "" : "s", crn_figure_alone(blocks, "", block_count),
             block_count == 1 ? "" : "s");

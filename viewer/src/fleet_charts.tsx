@@ -129,7 +129,7 @@ export function Heat({ cells, step, pick }: { cells: Cell[]; step: number; pick:
   const wide = (end - LEFT) / columns, high = Math.max(4, Math.min(22, HEIGHT / lines)), every = Math.ceil(16 / high), bottom = lines * high;
   const points = cells.map((cell, i): Point => ({
     x: LEFT + Math.round((times[i] - first) / (step * 1000)) * wide, y: bottom - (rows[i] - lowest + 1) * high, run: cell.run, value: cell.spans,
-    text: `${count(cell.spans)} ${cell.spans === 1 ? "span" : "spans"} of ${time(cell.at_least)} or more, ${short(times[i])}; the longest took ${time(cell.longest)}`,
+    text: `${count(cell.spans)} ${cell.spans === 1 ? "span" : "spans"} of ${time(cell.at_least)} or more, ${short(times[i])}; the longest: ${time(cell.longest)}`,
   }));
   return (
     <Chart kind="heat" label={`Spans by time and duration, ${count(cells.length)} cells. Arrow keys go from cell to cell, Enter opens the run of its longest span.`} width={width} height={bottom + 30} points={points} pick={pick}

@@ -152,7 +152,7 @@ function paintLines(self: uPlot, row: any): void {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     const text = name + " " + time(value), right = bbox.left + bbox.width - 4 * devicePixelRatio;
-    const at = Math.min(Math.max(bbox.top + line / 2, y - 6 * devicePixelRatio), taken - line);
+    const at = Math.min(Math.max(bbox.top + line / 2, y - 9 * devicePixelRatio), taken - line);
     taken = at;
     ctx.setLineDash([]);
     ctx.strokeStyle = color.ink("--raised");
