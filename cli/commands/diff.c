@@ -82,7 +82,7 @@ static bool find_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* Ticks first: they have no noise. */
+/* Chooses the metric to compare: ticks first, which have no noise. */
 static void choose_default(crn_diff_input *input)
 {
     static const char *const names[] = {"ticks", "wall"};
@@ -136,7 +136,7 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
-/* A growth beyond the limit that fails nothing. */
+/* Says that a growth beyond the limit is within chance, and therefore fails nothing. */
 static void say_chance(const crn_diff_report *report, const char *what, double limit, bool many)
 {
     crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance makes of so few "

@@ -136,7 +136,8 @@ static int diff(crn_database *database)
     return compare(database, filters);
 }
 
-/* The unit of an age is its last letter: twice 7d is 14d. */
+/* Compares the time since an age with as much before it. The unit of an age is its last letter:
+ * twice 7d is 14d. */
 static int regressions(crn_database *database)
 {
     crn_error error = {0};

@@ -79,7 +79,8 @@ static crn_profile *load(bool *imported)
     return crn_convert_read(path, &(crn_convert_options){.format = -1});
 }
 
-/* Ticks and instructions are the same in each run. */
+/* Returns the metric to use by default: ticks or instructions, which are the same in each run,
+ * otherwise calls. */
 static const char *usual_metric(const crn_profile *profile)
 {
     static const char *const names[] = {"ticks", "instructions"};

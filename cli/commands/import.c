@@ -41,7 +41,7 @@ static const crn_option options[] = {
     {"split",
      .help = "For MLton's mlmon.out: a row for each copy that the compiler made of a function",
      .flag = &given.split},
-    {"tolerant", .help = "Leave out files that cannot be read, with a message, as long as one can",
+    {"tolerant", .help = "Leave out files that cannot be read, with a message, unless none can",
      .flag = &given.tolerant},
     {0},
 };
@@ -56,7 +56,7 @@ static const char doc[] =
     "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
-/* An existing file may be the capture that was exported. */
+/* Returns true if the output may be written. It may exist, and be the capture that was exported. */
 static bool output_is_good(const char *input, const char *output)
 {
     if (!given.output && access(output, F_OK) == 0)

@@ -27,7 +27,7 @@ static const crn_option options[] = {
     CRN_OPTION_REDACT(&given.redact),
     {"tolerant",
      .help = "Leave out captures that cannot be read or are of another MLton program, with a "
-             "message, as long as one can",
+             "message, unless that is all of them",
      .flag = &given.tolerant},
     {0},
 };
@@ -39,7 +39,7 @@ static const char doc[] =
     "clocks are aligned.\n\n  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n  cairn "
     "merge -o all.cairn client.cairn server.cairn";
 
-/* The output must not be one of the inputs. */
+/* Returns true if the output is none of the inputs. */
 static bool output_is_good(void)
 {
     for (size_t i = 0; i < given.captures.count; i++)

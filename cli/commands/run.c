@@ -230,7 +230,7 @@ static void find_program(const char *name, char path[PATH_MAX])
         snprintf(path, PATH_MAX, "%s", name);
 }
 
-/* fib.lua -> fib.cairn, - -> stdin.cairn */
+/* Returns the capture's name for a program: fib.cairn for fib.lua, stdin.cairn for -. */
 static char *output_name(const char *program)
 {
     const char *slash = strrchr(program, '/');
@@ -255,7 +255,7 @@ static char *absolute(const char *output)
     return full;
 }
 
-/* x.cairn -> x.sampled.cairn: programs that use libcairn may write x.cairn. */
+/* Returns x.sampled.cairn for x.cairn, which programs that use libcairn may write. */
 static char *sampled_name(const char *output)
 {
     static const char suffix[] = ".cairn";
@@ -303,7 +303,8 @@ static int run_native(const char *path, bool script)
     return status;
 }
 
-/* For files named like a script, the host itself reports what is wrong. */
+/* Returns true if the program cannot be read and is not named like a script: for scripts the host
+ * itself reports what is wrong. */
 static bool is_mistaken(const char *program)
 {
     return strcmp(program, "-") != 0 && !crn_run_suffix(program) && access(program, R_OK) != 0;

@@ -17,13 +17,13 @@ json_t *crn_json_text(const char *text)
     return json;
 }
 
-/* Most JSON readers limit integers to 2^63. */
+/* Returns a number; beyond 2^63 as a real, because most JSON readers limit integers to that. */
 json_t *crn_json_number(uint64_t number)
 {
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
 }
 
-/* JSON_ENSURE_ASCII leaves DEL. */
+/* Writes DEL as an escape: JSON_ENSURE_ASCII leaves it. */
 static int put_ascii(const char *bytes, size_t size, void *data)
 {
     FILE *out = data;

@@ -12,7 +12,7 @@
 
 /* Replaces invalid UTF-8. */
 json_t *crn_json_text(const char *text);
-/* Numbers above 2^63 - 1 become reals, because most readers end there. */
+/* Returns a number; above 2^63 - 1 as a real, because most readers end there. */
 json_t *crn_json_number(uint64_t number);
 json_t *crn_json_block(const crn_profile *profile, uint32_t block);
 /* Returns the summary of memory; NULL for a profile without allocations. */

@@ -37,7 +37,7 @@ static void print_side(FILE *out, const crn_diff_report *report, int side)
     putc('\n', out);
 }
 
-/* Figures that were taken differently do not compare. */
+/* Warns if the figures of both captures were measured differently: then they do not compare. */
 static void warn_difference(FILE *out, const crn_diff_report *report, const char *key,
                             const char *what)
 {
@@ -73,7 +73,7 @@ static void print_total(FILE *out, const crn_diff_report *report)
     fputs("\n\n", out);
 }
 
-/* The blocks before the context's own, root left out, as "… a → b → ". */
+/* Writes the blocks before the context's own, without the root: "… a → b → ". */
 static void path_prefix(char prefix[PATH_SIZE], const crn_profile *profile, uint32_t context)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;

@@ -142,7 +142,7 @@ static void write_amount(FILE *out, const crn_why_report *report, double amount)
             crn_figure_alone(figure, report->unit, (uint64_t)llround(fabs(amount))));
 }
 
-/* Ticks and calls are alike in all runs, or should be. */
+/* Returns false for ticks and calls, which are the same in all runs, or should be. */
 static bool is_clock(const crn_why_report *report)
 {
     return strcmp(report->unit, CRN_UNIT_TIME) == 0;

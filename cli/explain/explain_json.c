@@ -9,7 +9,7 @@
 #include "cli/common/json.h"
 #include "explain.h"
 
-/* JSON has only finite numbers. */
+/* Returns a number, null if it is not finite. */
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -276,7 +276,7 @@ static void add_slow_factor(crn_texts *texts, const crn_explain_report *report,
     snprintf(row->before, sizeof row->before, "%.500s", words.text);
 }
 
-/* A factor with the same value in both groups is not shown. */
+/* Returns true if the factor's value differs between both groups: otherwise it is not shown. */
 static bool differs(const crn_explain_factor *factor)
 {
     if (!isfinite(factor->slow) || !isfinite(factor->typical))

@@ -52,8 +52,9 @@ static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
     return crn_profile_builder_end(builder);
 }
 
-/* Returns what decides if a context is large. Call edges have no cost in a call graph without call
- * paths: there it is what the function costs while it is on the stack. Free it with crn_free. */
+/* Returns, by context, the cost that decides whether it is large enough for a baseline: the
+ * inclusive one. Imports that are a call graph without call paths have no inclusive cost by
+ * context: there it is the cost of the function while it is on the stack. Free it with crn_free. */
 static uint64_t *sizes_of(const crn_profile *named, uint32_t metric)
 {
     uint64_t *sizes = crn_totals(named, metric, NULL);

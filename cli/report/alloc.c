@@ -36,7 +36,8 @@ static void append_text(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* The peak is written each time it grows by a hundredth: live memory may exceed it by that much. */
+/* Returns the peak of live memory. It was written each time it grew by a hundredth, so live memory
+ * may exceed it by that much. */
 static uint64_t peak_of(const crn_profile *profile)
 {
     uint64_t peak = total(profile, CRN_PEAK_BYTES), live = total(profile, CRN_LIVE_BYTES);

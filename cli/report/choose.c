@@ -195,7 +195,8 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
     report->gray = arguments->gray;
 }
 
-/* Unless requested by name: then it has columns like any metric. */
+/* Finds the metric of small calls for the column of its own, unless it is requested by name: then
+ * it has columns like any metric. */
 static uint32_t find_small_calls(const crn_report *report)
 {
     int small = crn_profile_metric(report->profile, CRN_SMALL_CALLS);
@@ -226,7 +227,7 @@ static void complete(crn_report *report)
     report->calls = report->metrics[0] != CRN_METRIC_CALLS && crn_calls_counted(report->profile);
 }
 
-/* Comparing needs two recorded metrics. */
+/* Checks that --compare has two recorded metrics. */
 static int check_comparison(const crn_report *report)
 {
     if (report->metric_count != 2)

@@ -14,7 +14,7 @@ enum { TEXT_SIZE = 512 };
 /* Differences of shares from this size on are mentioned. */
 #define NOTABLE 0.10
 
-/* Merged captures may differ: "off | sampled". */
+/* Returns true if merged captures differ in the note: "off | sampled". */
 static bool is_mixed(const char *note)
 {
     return strstr(note, " | ") != NULL;
@@ -52,7 +52,7 @@ static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const 
         append(text, " of wall, %s of cpu", crn_figure_alone(samples, "", cpu->samples));
 }
 
-/* Wall and cpu share their samples if both were sampled. */
+/* Appends how wall and cpu were measured: they share their samples if both were sampled. */
 static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
 {
     crn_sampling wall = crn_sampling_of(profile, CRN_METRIC_WALL);

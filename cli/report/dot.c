@@ -12,8 +12,8 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* Graphviz interprets escapes like \n and the entities of HTML in strings; everything else is
- * UTF-8. */
+/* Writes a string for Graphviz, which interprets escapes like \n and HTML's entities; everything
+ * else is UTF-8. */
 static void write_escaped(FILE *out, const char *text)
 {
     char *safe = crn_text_copy(text, true);
@@ -28,7 +28,7 @@ static void write_escaped(FILE *out, const char *text)
     crn_free(safe);
 }
 
-/* From white to deep orange, or to black, with legible text. */
+/* Writes a node, in a colour between white and deep orange, or black, with legible text. */
 static void write_node(FILE *out, const crn_report *report, uint32_t block,
                        const crn_block_cost *cost)
 {

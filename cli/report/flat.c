@@ -279,8 +279,8 @@ static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32
     return false;
 }
 
-/* The first metric determines the order. On a narrow terminal the others are hidden: first their
- * inclusive figures, self figures last. */
+/* Makes the table's columns. The first metric determines the order. On a narrow terminal the others
+ * are hidden: first their inclusive figures, self figures last. */
 static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
 {
     for (uint32_t m = 0; m < report->metric_count; m++) {

@@ -28,7 +28,7 @@ static void set_metric(json_t *object, const crn_profile *profile, uint32_t metr
     set_by_metric(object, profile, metric, crn_json_number(value));
 }
 
-/* Integers, rounded outwards. */
+/* Returns the interval as integers, rounded outwards. */
 static json_t *interval_json(crn_interval interval)
 {
     json_t *ends = json_array();
@@ -37,7 +37,7 @@ static json_t *interval_json(crn_interval interval)
     return ends;
 }
 
-/* Shares, rounded to a millionth. */
+/* Returns a share, rounded to a millionth. */
 static json_t *share_json(double share)
 {
     return json_real(round(share * 1e6) / 1e6);

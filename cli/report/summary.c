@@ -254,8 +254,8 @@ static void print_state(FILE *out, const crn_report *report)
     putc('\n', out);
 }
 
-/* Merged captures have several commands, joined like a pipe: one a line, unless a command has pipes
- * of its own. */
+/* Prints the command. Merged captures have several, joined like a pipe: one a line, unless a
+ * command has pipes of its own. */
 static void print_command(FILE *out, const crn_profile *profile)
 {
     static const char joint[] = " | ";

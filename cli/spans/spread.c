@@ -57,7 +57,7 @@ static uint64_t figure_of(const line *line, crn_span_sort sort)
     }
 }
 
-/* Blocks first, then values of attributes; largest first. */
+/* Orders lines: blocks first, then values of attributes; the largest first. */
 static int compare_lines(const void *left, const void *right)
 {
     const line *a = left, *b = right;
@@ -148,7 +148,7 @@ static const char *name_of(char name[NAME_SIZE], const view *view, const crn_spr
     return name;
 }
 
-/* The place is the block's. */
+/* Returns a line's name, with the place of its block. */
 static crn_block_info info_of(char name[NAME_SIZE], const view *view, const crn_spread *spread)
 {
     crn_block_info info = view->profile->blocks[block_of(view, spread)];

@@ -170,7 +170,7 @@ static void put_amount(crn_pen *pen, const char *unit, double amount)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
-/* Time per time is the average number of threads. */
+/* Prints a rate. That of a time is the average number of threads. */
 static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
 {
     double rate = rows->seconds > 0 ? (double)value / rows->seconds : (double)value;
@@ -185,7 +185,7 @@ static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
-/* Of a block without a deadline nothing is missed. */
+/* Prints how many spans missed their deadline; nothing for a block without one. */
 static void put_missed(crn_pen *pen, const crn_top_row *row)
 {
     char text[CRN_AMOUNT_SIZE] = "";
@@ -330,7 +330,7 @@ static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
         put_place(pen, row->block, column);
 }
 
-/* The bar is of one processor for time, otherwise of all lanes together. */
+/* Prints a lane with a bar: of one processor for time, otherwise of all lanes together. */
 static void put_lane(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
     bool time = rows->info->rate && rows->seconds > 0;

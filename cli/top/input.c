@@ -193,7 +193,7 @@ static void do_pause(context *context)
     context->choice->paused = !context->choice->paused;
 }
 
-/* 0.1, 0.2, 0.5, 1, 2, 5, ... */
+/* Changes the seconds between refreshes: 0.1, 0.2, 0.5, 1, 2, 5, ... */
 static void do_delay(context *context)
 {
     static const double delays[] = {0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60};

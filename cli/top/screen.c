@@ -238,7 +238,8 @@ static void read_signals(screen *screen)
     }
 }
 
-/* If the capture cannot be read, only the state is taken and the figures stay. */
+/* Takes what was read of the capture. If it could not be read, takes the state only, and the
+ * figures stay. */
 static void accept_look(screen *screen, crn_top_look *found)
 {
     screen->asked = false;
@@ -349,8 +350,8 @@ static bool open_screen(screen *screen)
     return true;
 }
 
-/* Signals are read with a signalfd. They are blocked before a thread is started, so that all
- * threads inherit it. */
+/* Blocks the signals that are read with a signalfd, and returns that. Called before a thread is
+ * started, so that all threads inherit the mask. */
 static int open_signals(void)
 {
     sigset_t set;

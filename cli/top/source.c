@@ -48,7 +48,7 @@ static double since_change(const crn_profile *profile, const struct stat *file)
     return age > 0 ? age : 0;
 }
 
-/* An advancing clock means that the program runs; only otherwise is the process checked. */
+/* Finds whether the program runs: its clock advances. Checks the process only if it does not. */
 static void set_state(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     const char *state = crn_profile_note(look->profile, "state", "");
@@ -69,8 +69,8 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
     }
 }
 
-/* A process of that number elsewhere, or a later one, is not the program: it must have the file
- * mapped. */
+/* Measures the program's processor time, if the process with its number has the file mapped:
+ * otherwise it is one elsewhere, or a later one. */
 static void measure_cpu(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     bool same = before && before->profile && before->run == look->run;
@@ -231,7 +231,7 @@ static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool li
     }
 }
 
-/* CPU time of child processes that read files. */
+/* Returns the CPU time of child processes that read files. */
 static double helpers_so_far(void)
 {
     struct rusage use = {0};

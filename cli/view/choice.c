@@ -24,7 +24,8 @@ void crn_view_choice_clear(crn_view_choice *choice)
     *choice = (crn_view_choice){0};
 }
 
-/* An empty value means none. Returns false after printing an error if it is no integer. */
+/* Reads an integer of the query; an empty value means none. Returns false after printing an error
+ * if it is no integer. */
 static bool integer_of(const crn_view_query *query, const char *key, int64_t otherwise,
                        int64_t least, int64_t *number)
 {

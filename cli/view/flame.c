@@ -19,7 +19,7 @@ enum { UPSIDE_DOWN_PARTS = 20000 }; /* smaller parts are not followed */
 
 /* ---- the part that is shown ---- */
 
-/* Everything that the part depends on, in an unambiguous form. */
+/* Returns the key by which the part is kept: all that it depends on, in an unambiguous form. */
 static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
 {
     char *key = NULL;
@@ -108,14 +108,14 @@ typedef struct boxes {
     uint8_t *always;   /* blocks that are always shown; may be NULL */
 } boxes;
 
-/* The cost in the run before, multiplied by the scale of the comparison. */
+/* Returns the cost in the run before, multiplied by the scale of the comparison. */
 static uint64_t before_of(const crn_view_part *part, uint32_t context)
 {
     double scaled = (double)part->others[context] * part->scale;
     return part->scale == 1 ? part->others[context] : (uint64_t)(scaled + 0.5);
 }
 
-/* As wide as the larger of before and after. */
+/* Returns the width of a box: the larger cost of before and after. */
 static uint64_t size_of(const crn_view_part *part, uint32_t context)
 {
     uint64_t size = part->totals[context], before = part->others ? before_of(part, context) : 0;

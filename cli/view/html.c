@@ -33,7 +33,7 @@ static void put_bytes(packed *all, const void *data, size_t size)
     all->size += size;
 }
 
-/* LEB128: seven bits a byte, lowest first; the eighth says that more follow. */
+/* Writes a number as LEB128: seven bits a byte, lowest first; the eighth says that more follow. */
 static void put_number(packed *all, uint64_t number)
 {
     unsigned char bytes[10];
@@ -85,7 +85,7 @@ static json_t *blocks_json(const crn_profile *profile)
     return blocks;
 }
 
-/* By column, because similar values compress best next to each other. */
+/* Writes the contexts column by column, because similar values compress best next to each other. */
 static void put_contexts(packed *all, const crn_profile *profile)
 {
     put_number(all, profile->context_count);
@@ -117,7 +117,7 @@ static void put_metrics(packed *all, const crn_profile *profile)
     }
 }
 
-/* The head of `cairn report --json`. */
+/* Returns the head of `cairn report --json`. */
 static json_t *head_json(const crn_report *report)
 {
     char *text = NULL;

@@ -24,8 +24,9 @@ static const char policy[] = "default-src 'none'; script-src 'self'; style-src '
                              "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
 
-/* Another site can make its name resolve to 127.0.0.1 (DNS rebinding), but requests still carry
- * that name. Browsers omit the scheme's default port. */
+/* Returns true if the request names this server as its host. Another site can make its name resolve
+ * to 127.0.0.1 (DNS rebinding), but requests still carry that name. Browsers omit the scheme's
+ * default port. */
 static bool is_host(const crn_view *view, const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -40,7 +41,8 @@ static bool is_host(const crn_view *view, const char *host)
     return false;
 }
 
-/* Another site can send requests without reading the answers: they get none. */
+/* Returns true unless another site's page sent the request: it could not read the answer, but a
+ * request may have effects. */
 static bool is_origin(const crn_view *view, const char *origin)
 {
     static const char scheme[] = "http://";

@@ -232,7 +232,7 @@ void crn_alloc_stop_if_full(void);
  * parent's capture. Signal safe. */
 void crn_alloc_end_in_child(void);
 
-/* Call before anything of the profile is used. */
+/* Notices that the process is a child of fork. Call it before anything of the profile is used. */
 static inline void crn_alloc_notice_child(void)
 {
     if (CRN_UNLIKELY(cairn_priv_process_is_unseen()))
@@ -306,7 +306,7 @@ _Static_assert(CRN_EDGE_CACHE == 1 << (32 - 20), "the hash");
  * program called, malloc for example. */
 cairn_context crn_alloc_stack_context(crn_lane *lane, const uintptr_t *frame);
 struct crn_stack *crn_alloc_stack_new(void);
-/* The calling thread takes the lane: the bounds of its stack are looked up. */
+/* Makes the stack that of the calling thread, which takes the lane: looks up its bounds. */
 void crn_alloc_stack_begin(struct crn_stack *stack);
 /* Any thread may use the lane next. The bounds of its stack are not looked up: the kernel copies
  * the words of the stack (crn_unwind_read_outside), and nothing is remembered of it. */
@@ -321,9 +321,9 @@ bool crn_alloc_stack_holds(const struct crn_stack *stack, uintptr_t address);
 extern uint32_t crn_peak_moment;              /* atomic */
 extern int64_t crn_peak_most, crn_peak_least; /* limits of crn_lane.unflushed; atomic */
 
-/* A lane was opened (+1) or closed (-1). */
+/* Counts open lanes: `change` is 1 for a lane that was opened, -1 for one that was closed. */
 void crn_peak_lanes(int change);
-/* The rare parts of crn_peak_change. */
+/* Do the rare parts of crn_peak_change. */
 void crn_peak_settle(crn_lane *lane);
 void crn_peak_note(crn_lane *lane, cairn_context context);
 void crn_peak_check(crn_lane *lane);
@@ -353,18 +353,19 @@ static inline void crn_peak_change(crn_lane *lane, cairn_context context, int64_
 
 /* ---- record.c --------------------------------------------------------------------------- */
 
-/* The program got an allocation. `frame` as for crn_alloc_stack_context. */
+/* Records an allocation that the program got. `frame` as for crn_alloc_stack_context. */
 void crn_record_made(const void *block, size_t size, const uintptr_t *frame);
 
-/* The program frees an allocation. First its entry is taken from the table (lane 0: there is none).
- * Then it is charged as freed, or put back if realloc fails. */
+/* Record that the program frees an allocation, in two steps: its entry is taken from the table
+ * (lane 0: there is none); then it is charged as freed, or put back if realloc fails. */
 void crn_record_take(const void *block, crn_live *taken);
 void crn_record_freed(const crn_live *taken);
 void crn_record_keep(const void *block, const crn_live *taken);
 
 /* Charges what other threads have freed of the lane's allocations. Called by the lane's owner. */
 void crn_record_collect(crn_lane *lane);
-/* What other threads free from now on is not charged any more. Called by the lane's owner. */
+/* Makes the lane ignore what other threads free of its allocations from now on. Called by the
+ * lane's owner. */
 void crn_record_retire(crn_lane *lane);
 
 /* ---- start.c ------------------------------------------------------------------------------ */

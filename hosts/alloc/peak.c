@@ -130,8 +130,8 @@ static void declare(int64_t reached)
     pthread_mutex_unlock(&lock);
 }
 
-/* A moment begins if the total exceeds the last peak by more than 1/`step` of it; 0: by any
- * amount. */
+/* Adds the lane's unflushed bytes to the total. If that exceeds the last peak by more than 1/`step`
+ * of it (0: by any amount), a new moment of peak memory begins. */
 static void flush(crn_lane *lane, int64_t step)
 {
     __atomic_add_fetch(&lane->told, lane->unflushed, __ATOMIC_RELAXED);

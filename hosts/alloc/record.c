@@ -8,8 +8,9 @@
 
 /* ---- reentry ---- */
 
-/* The thread is already recording. Either the allocation is the library's own, or the program has
- * left a signal handler by longjmp: then the stack is shorter now, and recording begins anew. */
+/* Returns true if a thread that is already recording may record. It may not if the allocation is
+ * the library's own. But if the program has jumped out of a signal handler, the stack is shorter
+ * now, and recording begins anew. */
 __attribute__((noinline)) static bool begin_again(uintptr_t frame)
 {
     const crn_lane *lane = crn_here.native;
@@ -102,7 +103,7 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     return true;
 }
 
-/* The part of the lane's generation that an entry has. */
+/* Returns the lower bits of the lane's generation, which entries of live allocations store. */
 static inline uint64_t generation_of(const crn_lane *lane)
 {
     return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
@@ -261,7 +262,8 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
         crn_alloc_lane_shared_done(here);
 }
 
-/* There is no lane to charge; the allocation may still be another strand's. */
+/* Handles a free by a thread without a lane: leaves the allocation to its own lane, if that is
+ * open. */
 static void freed_by_nobody(const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);

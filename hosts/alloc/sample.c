@@ -12,7 +12,7 @@ double crn_sample_mean;
 bool crn_sampled;
 uint64_t crn_sample_seed;
 
-/* splitmix64 */
+/* Returns the next random number (splitmix64). */
 static uint64_t next(uint64_t *random)
 {
     uint64_t z = *random += 0x9e3779b97f4a7c15u;
@@ -21,7 +21,7 @@ static uint64_t next(uint64_t *random)
     return z ^ z >> 31;
 }
 
-/* ln x for x in (0, 1]. Avoids libm in the program. */
+/* Returns ln x for x in (0, 1], without libm, which the program may not have. */
 static double natural_log(double x)
 {
     const double ln2 = 0.693147180559945309;
@@ -36,7 +36,7 @@ static double natural_log(double x)
     return 2 * s * sum + exponent * ln2;
 }
 
-/* 1 - exp(-x) for x > 0, precise also for tiny x. */
+/* Returns 1 - exp(-x) for x > 0, precise also for tiny x. */
 static double chance_within(double x)
 {
     int doublings = 0;
@@ -54,7 +54,7 @@ static double chance_within(double x)
     return -result;
 }
 
-/* In (0, 1]. */
+/* Maps a random number to (0, 1]. */
 static double fraction(uint64_t number)
 {
     return (double)((number >> 11) + 1) * 0x1p-53;

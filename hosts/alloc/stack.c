@@ -153,8 +153,8 @@ static inline crn_hint *hint_of(crn_stack *stack, uintptr_t pc)
     return &stack->hints[pc * 0x9e3779b97f4a7c15u >> 56];
 }
 
-/* `next` is the return address after the call's: functions such as operator new are called from
- * many places. */
+/* Returns the cached segment for a call. `next` is the return address of its caller, too, because
+ * functions such as operator new are called from many places. */
 static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t next,
                                       uintptr_t caller_pc, uintptr_t distance)
 {
@@ -314,7 +314,7 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
     return context;
 }
 
-/* Code was unloaded: other code may be at the same addresses. */
+/* Forgets code that was unloaded: other code may be at the same addresses. */
 static void forget_code(crn_stack *stack, uint32_t generation)
 {
     memset(stack->segments, 0, CRN_SEGMENTS * sizeof *stack->segments);

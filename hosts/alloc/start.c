@@ -64,7 +64,8 @@ static bool find_real(void)
 
 enum { MEAN_USUAL = 512 * 1024 };
 
-/* "exact" is 0. Anything else that is not a number is the default. */
+/* Returns the mean distance of samples in bytes that the text says; 0 for "exact", the default for
+ * anything else that is no number. */
 static double mean_of(const char *text)
 {
     if (strcmp(text, "exact") == 0)

@@ -32,8 +32,8 @@ void change(gimple_stmt_iterator *place, crn_marker marker)
     gsi_replace(place, after, false);
 }
 
-/* A moved leave stays if GCC made its call a jump; otherwise it goes behind the call. If self-
- * recursion became a loop there is no call. */
+/* Places a moved leave: it stays if GCC made its call a jump, otherwise it goes behind the call. If
+ * self-recursion became a loop there is no call. */
 void place_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);
@@ -107,8 +107,8 @@ void expand_aside(basic_block block, gimple *marker)
     free_dominance_info(CDI_POST_DOMINATORS);
 }
 
-/* Counters are looked up behind the enter. Returns false if the block ends here: what followed is
- * in another. */
+/* Expands a marker; an enter that returns counters gets their look-up behind it. Returns false if
+ * the basic block ends here, because what followed is in another one. */
 bool expand(gimple_stmt_iterator *place)
 {
     gimple *marker = gsi_stmt(*place);

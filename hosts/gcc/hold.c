@@ -29,7 +29,7 @@ void crn_site_expect_jumps(void)
         crn_site_block_when_held();
 }
 
-/* Signals that have waited are delivered here. */
+/* Ends the hold. Signals that have waited are delivered here. */
 static void end_hold(void)
 {
     __asm__ volatile("" ::: "memory");
@@ -86,7 +86,8 @@ void crn_site_begin_thread(void)
     end_hold();
 }
 
-/* Defined here because statically linked programs always contain this file. */
+/* Begins the first thread. Defined here, because statically linked programs always contain this
+ * file. */
 __attribute__((constructor(102))) static void begin_main(void)
 {
     int saved = errno;

@@ -20,7 +20,7 @@ bool may_be_skipped(const gimple *statement)
            gimple_code(statement) == GIMPLE_LABEL;
 }
 
-/* A frame need not be restored if the exception is only passed on. */
+/* Removes the restores from a landing pad that only passes the exception on. */
 void let_pass(basic_block pad)
 {
     auto_vec<gimple *> restores;

@@ -17,7 +17,8 @@ static const struct {
     {CRN_MARKER_TAIL, "tail"},   {CRN_MARKER_RESTORE, "restore"},
 };
 
-/* Any constraint will do: a marker that is left in does nothing. */
+/* The operands have the constraint X, which anything satisfies: a marker that is left in does
+ * nothing. */
 gimple *crn_marker_make(crn_marker marker, tree site, tree height, location_t place)
 {
     crn_operands *inputs = NULL, *outputs = NULL;
@@ -108,7 +109,7 @@ void crn_set_entered(tree function)
             tree_cons(get_identifier(entered), NULL_TREE, DECL_ATTRIBUTES(function));
 }
 
-/* Parts split off a function inherit its attributes, but not its begin. */
+/* Parts that GCC splits off a function inherit its attributes, but have no enter. */
 bool crn_is_entered(tree function)
 {
     cgraph_node *node = cgraph_node::get(function);

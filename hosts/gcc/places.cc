@@ -135,7 +135,8 @@ bool crn_places::round(const int *order, int count)
     return learned;
 }
 
-/* Frames are needed where a height does not match the node, or the node is unknown. */
+/* Returns true if the node is known at each point and matches the heights: otherwise frames are
+ * needed. */
 bool crn_places::is_whole(const int *order, int count)
 {
     for (int i = 0; i < count; i++) {

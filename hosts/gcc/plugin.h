@@ -60,7 +60,7 @@ const char *crn_clone_name_of(tree function);
 /* Parses an option that selects functions. Returns false if it is another option. */
 bool crn_choose(const char *key, const char *value);
 
-/* __attribute__((cairn_skip)), [[cairn::skip]]. */
+/* Registers the attributes __attribute__((cairn_skip)) and [[cairn::skip]]. */
 void crn_attributes_register(void *event, void *data);
 
 /* Gives the attribute cairn_skip to resolvers of indirect functions, to all that they call, and to
@@ -215,7 +215,7 @@ gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outpu
 /* Makes a statement that goes to the label if there is a profile. */
 gimple *crn_emit_switch(tree label);
 
-/* The statements that markers expand to. */
+/* Make the statements that markers expand to. */
 gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);

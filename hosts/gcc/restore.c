@@ -65,8 +65,9 @@ static own own_of(const cairn_priv_strand *strand, int64_t height)
     return found;
 }
 
-/* The block of a span is not on the stack. Finds it from what was left: unless recursion was folded
- * in between, the path of that leads through it. */
+/* Makes the context of the frame's innermost open span current. The span's block is not on the
+ * stack; if the span was not recorded, it is found on the path of the context that was left, which
+ * leads through it unless recursion was folded in between. */
 static void enter_again(cairn_priv_strand *strand, const own *own)
 {
     const cairn_priv_spans *spans = &strand->lane->spans;
@@ -96,8 +97,9 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
         CAIRN_PRIV_PUT(strand->current, own.node_offset);
 }
 
-/* Above a second guard everything is over, spans too: they began after setjmp. Without one, setjmp
- * returns for the first time, and the current context stays. */
+/* Makes a function current to which setjmp has returned. If it has a second guard, setjmp returned
+ * by a jump: everything above that guard is over, spans too, as they began after setjmp. Otherwise
+ * setjmp returns for the first time: the context stays, and gets the second guard. */
 static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
 {
     int64_t guarded = own_of(strand, height).height + FRAME;
@@ -122,7 +124,7 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     crn_site_release(held);
 }
 
-/* Returns true if the stack says that the function is current. */
+/* Returns true if the function is current: only its guard is above its frame. */
 static bool is_back(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_height(strand) == height + FRAME && strand->top[-1] == strand->current &&

@@ -57,7 +57,7 @@ extern __thread crn_held crn_site_held
        CRN_SITE_SIGNAL(SIGILL) | CRN_SITE_SIGNAL(SIGTRAP) | CRN_SITE_SIGNAL(SIGSYS) |              \
        CRN_SITE_SIGNAL(SIGABRT) | CRN_SITE_SIGNAL(33)))
 
-/* Blocks those signals; stores the mask before. */
+/* Blocks these signals; stores the mask before. */
 static inline bool crn_site_block_signals(uint64_t *before)
 {
     const uint64_t all = CRN_SITE_DEFERRABLE;
@@ -77,7 +77,7 @@ bool crn_site_defers_signals(void);
  * can jump but whose signals are not deferred. Thread: any. */
 void crn_site_block_when_held(void);
 
-/* The program calls setjmp. */
+/* Notes that the program calls setjmp: then signal handlers may jump. */
 void crn_site_expect_jumps(void);
 
 static inline int64_t crn_site_height(const cairn_priv_strand *strand)

@@ -25,7 +25,7 @@ struct census {
     void take(gimple *statement);
 };
 
-/* For a call out of inlined code: the caller is saved until the call is over. */
+/* Returns true if the height is that of a counter tree's node, which is current during a call. */
 bool is_of_go(tree height)
 {
     return TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height));
@@ -44,14 +44,14 @@ void census::take(gimple *statement)
     others |= height != own && !is_of_go(height);
 }
 
-/* The address sanitizer has its own layout of frames, and its own shadow of them. */
+/* Returns true under the address sanitizer, which lays out frames itself. */
 bool lays_out_frames(void)
 {
     return flag_sanitize & (SANITIZE_ADDRESS | SANITIZE_HWADDRESS);
 }
 
-/* Volatile, so that GCC gives it a place in the frame; not addressable, which would make
- * -fstack-protector-strong protect the function. */
+/* Makes the variable for a saved caller. It is volatile, so that GCC gives it a place in the frame;
+ * not addressable, because -fstack-protector-strong would then protect the function. */
 tree slot_make(void)
 {
     tree made = create_tmp_var(long_long_integer_type_node, "cairn_caller");

@@ -4,7 +4,8 @@
  */
 #include "host.h"
 
-/* Another coroutine than the current one runs, or another state, or one that is not profiled. */
+/* Finds the host of an event in another coroutine or state than the current one, and makes the
+ * coroutine current. Returns NULL if the state is not profiled. */
 static crn_host *hook_elsewhere(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -23,8 +24,8 @@ static inline crn_host *hook_host(lua_State *L)
     return CRN_LIKELY(host->running->L == L) ? host : hook_elsewhere(L);
 }
 
-/* A call whose caller is not on top of our stack, or without space. Returns true if there is space
- * now. */
+/* Prepares a call whose caller is not on top of our stack, or for which there is no space. Returns
+ * true if there is space now. */
 __attribute__((noinline)) static bool called_slowly(crn_host *host, crn_coroutine *coroutine,
                                                     lua_State *L, const lua_Debug *ar)
 {
@@ -64,7 +65,7 @@ static inline void returned(crn_host *host, crn_coroutine *coroutine, lua_State 
     }
 }
 
-/* The callee uses the caller's frame. */
+/* Handles a tail call: the callee uses the caller's frame. */
 static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua_Debug *ar)
 {
     const crn_frame *frame = crn_frame_of(ar);
@@ -81,7 +82,7 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
         cairn_replace(coroutine->strand, block);
 }
 
-/* After a count event. */
+/* Sets the instruction counter again after a count event. */
 static void count_again(crn_host *host, crn_coroutine *coroutine)
 {
     if (!crn_count_set(host, coroutine) &&
@@ -178,7 +179,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     host->hooked = NULL;
 }
 
-/* A one-shot hook armed by the sampler's signal. */
+/* Handles the event after the sampler's signal, which has armed this hook for once. */
 static void hook_sample(lua_State *L, lua_Debug *ar)
 {
     crn_host *host = hook_host(L);

@@ -141,14 +141,14 @@ int crn_real_gethookmask(lua_State *L) CRN_REAL(lua_gethookmask);
 
 /* ---- allocator.c ------------------------------------------------------------------ */
 
-/* The allocator around the state's own: sees which code and coroutines are freed. */
+/* Allocates with the state's own allocator; notices which code and coroutines are freed. */
 void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size);
 
 /* The host of the state that runs on this thread; never NULL. */
 extern _Thread_local crn_host *crn_host_here;
 /* Returns the host of a state, NULL if there is none. */
 crn_host *crn_host_of(lua_State *L);
-/* No state that is profiled runs on this thread from now on. */
+/* Notes that no profiled state runs on this thread from now on. */
 void crn_host_leave(void);
 
 /* ---- hook.c: events ---------------------------------------------------------- */
@@ -166,14 +166,15 @@ void crn_hook_arm_again(crn_coroutine *coroutine);
 int crn_count_next(const crn_host *host, const crn_coroutine *coroutine);
 /* Sets the counter directly if possible; otherwise returns false. */
 bool crn_count_set(const crn_host *host, crn_coroutine *coroutine);
-/* The counter has run out and been reset by Lua. Returns the instructions that passed. */
+/* Handles that the counter ran out and was reset by Lua. Returns the number of instructions that
+ * passed. */
 int crn_count_ended(const crn_host *host, crn_coroutine *coroutine);
-/* The program's own hook begins and ends. */
+/* Stop and continue counting, around the program's own hook. */
 void crn_count_pause(crn_host *host, crn_coroutine *coroutine);
 void crn_count_resume(crn_host *host, crn_coroutine *coroutine);
 /* Charges the instructions since the coroutine's counter was set. */
 void crn_count_settle(crn_host *host, crn_coroutine *coroutine);
-/* `to` runs from now on: it continues the count of the previous coroutine. */
+/* Lets `to`, which runs from now on, continue the count of `from`. */
 void crn_count_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 
 /* ---- coroutine.c ------------------------------------------------------------- */
@@ -189,9 +190,9 @@ crn_coroutine *crn_coroutine_get(crn_host *host, lua_State *L);
 crn_coroutine *crn_coroutine_record(crn_host *host, lua_State *L);
 /* Ends its strand. The record stays only if the program has set a hook there. */
 void crn_coroutine_end(crn_host *host, crn_coroutine *coroutine);
-/* The collector has freed the state. */
+/* Forgets a coroutine whose state the collector has freed. */
 void crn_coroutine_freed(crn_host *host, const lua_State *L);
-/* No coroutine of ours runs from now on. */
+/* Notes that no coroutine of the host runs from now on. */
 void crn_coroutine_leave(crn_host *host);
 /* Makes the coroutine the current one. */
 void crn_coroutine_switch(crn_host *host, crn_coroutine *coroutine);
@@ -220,7 +221,7 @@ bool crn_blocks_open(crn_host *host);
 void crn_blocks_close(crn_host *host);
 /* Returns the block of the frame's function if `code` is not in the table (NULL: unknown). */
 cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_Debug *ar);
-/* The collector has freed this memory. */
+/* Forgets the block of code that the collector has freed. */
 void crn_block_forget(crn_host *host, const void *code);
 /* Excludes a C function of the host itself from profiles. */
 void crn_block_hide(crn_host *host, lua_CFunction function);
@@ -272,7 +273,7 @@ void crn_source_scan(const char *line, size_t length, const char *called, crn_so
 
 /* Combines what debug.sethook requests with our hook. */
 void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count);
-/* L made a thread, which inherits L's hook. */
+/* Notes that L made a thread, which inherits L's hook. */
 void crn_program_inherit(crn_host *host, lua_State *L, lua_State *thread);
 
 /* ---- module.c: require "cairn" ---------------------------------------------------- */
@@ -284,7 +285,7 @@ int luaopen_cairn(lua_State *L);
 /* Adds the functions to the table on top of the stack, and excludes them from profiles. */
 void crn_scope_functions(lua_State *L);
 void crn_scope_hide(crn_host *host);
-/* Another profile begins: forgets key numbers. */
+/* Forgets key numbers, when another profile begins. */
 void crn_scope_forget_keys(lua_State *L);
 
 /* ---- sample.c: takes samples ---------------------------------------------------- */
@@ -315,7 +316,7 @@ uint64_t crn_sampler_signals(const crn_host *host);
 
 bool crn_sampler_open(crn_host *host);
 void crn_sampler_close(crn_host *host);
-/* `to` runs in place of `from`: passes on a pending sample. */
+/* Passes a pending sample on to `to`, which runs in place of `from`. */
 void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 
 /* ---- allocation.c ------------------------------------------------------------------ */

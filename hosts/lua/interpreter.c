@@ -141,7 +141,7 @@ static bool script_run(lua_State *L, const char *path)
     return is_well(L, status);
 }
 
-/* Everything that needs a protected call. Returns true on success. */
+/* Does everything that needs a protected call. Returns true on success. */
 static int main_protected(lua_State *L)
 {
     const crn_script *script = lua_touserdata(L, 1);

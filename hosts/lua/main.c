@@ -95,7 +95,7 @@ static void begin(lua_State *L, void *data)
         crn_ledger_open(data, main_settings.host.alloc_mean, main_settings.host.profile.seed);
 }
 
-/* If the script cannot be read, Lua reports it, and an existing capture is kept. */
+/* Returns true if the script can be read. If not, Lua says so, and an existing capture is kept. */
 static bool can_be_read(const char *script)
 {
     struct stat status;

@@ -33,7 +33,7 @@ static const char *back_space(const char *start, const char *at)
     return at;
 }
 
-/* function NAME.NAME:NAME( */
+/* Finds the name in "function NAME.NAME:NAME(". */
 static bool name_after(const char *at, const char *end, text *name)
 {
     at = skip_space(at, end);
@@ -44,7 +44,8 @@ static bool name_after(const char *at, const char *end, text *name)
     return name->end > name->start && skip_space(at, end) < end && *skip_space(at, end) == '(';
 }
 
-/* NAME.NAME = function, { NAME = function, ["NAME"] = function, local NAME <const> = function */
+/* Finds the name before a function: NAME.NAME = function, { NAME = function, ["NAME"] = function,
+ * local NAME <const> = function. */
 static bool name_before(const char *start, const char *at, text *name)
 {
     at = back_space(start, at);

@@ -44,7 +44,7 @@ static bool hold(sigset_t *before)
         pthread_sigmask(SIG_SETMASK, &before, NULL);                                               \
     return result
 
-/* For calls that set a signal mask while they wait. */
+/* Adds the sampler's signal to the mask of a call that sets one while it waits. */
 static const sigset_t *with_ours(const sigset_t *mask, sigset_t *room)
 {
     if (!mask || !crn_host_here->sampler)

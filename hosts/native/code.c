@@ -62,8 +62,8 @@ static bool is_file(const crn_unwind_module *module)
     return !*module->name || strchr(module->name, '/');
 }
 
-/* Code in no file was compiled while the program runs. The report looks its names up in the file
- * that runtimes write for profilers. */
+/* Adds a block for an address of code. Code in no file was compiled while the program runs: reports
+ * look its names up in the file that runtimes write for profilers. */
 static cairn_block add(uintptr_t back)
 {
     char map[64];

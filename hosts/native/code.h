@@ -8,13 +8,13 @@
 #include <cairn/cairn.h>
 #include <stdint.h>
 
-/* Blocks are added to this profile. Once, before the first block. */
+/* Sets the profile that blocks are added to. Call it once, before the first block. */
 void crn_code_begin(cairn_profile *profile);
 /* Returns the block of an address of code. The address is tagged with it (crn_unwind_tag). */
 cairn_block crn_code_block(uintptr_t address);
 /* Returns the block "[no unwind information]". */
 cairn_block crn_code_nothing(void);
-/* Around fork. */
+/* Hold the table of code around a fork. */
 void crn_code_lock(void);
 void crn_code_unlock(void);
 

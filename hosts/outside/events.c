@@ -398,7 +398,8 @@ static uint64_t next_word(words *words)
     return word;
 }
 
-/* The callchain holds markers and, with exclude_callchain_user, the kernel's functions alone. */
+/* Reads the kernel's part of a sample's call chain, which has markers and, with
+ * exclude_callchain_user, nothing else. */
 static void read_kernel(words *words, crn_event_sample *sample)
 {
     uint64_t count = next_word(words);
@@ -409,7 +410,7 @@ static void read_kernel(words *words, crn_event_sample *sample)
     words->at += count * sizeof(uint64_t);
 }
 
-/* They come in the order of the kernel's numbers. */
+/* Reads the registers of a sample, which come in the order of the kernel's numbers for them. */
 static void read_registers(words *words, crn_event_sample *sample)
 {
     uintptr_t all[REGISTERS_MOST] = {0};

@@ -101,7 +101,7 @@ static bool find_frames(const source *source, const Elf64_Ehdr *header, Elf64_Sh
     return false;
 }
 
-/* Static programs have no index of .eh_frame: it is made, behind the copy. */
+/* Makes an index of .eh_frame behind the copy of a static program's, which has none. */
 static void make_index(const source *source, const Elf64_Ehdr *header, const crn_image *image,
                        crn_unwind_module *module)
 {

@@ -39,7 +39,7 @@ static void grow(void)
     crn_free(old);
 }
 
-/* A number of this start of the system takes the place of a build id. */
+/* Notes the number of this start of the system, in place of a build id of the kernel. */
 static void note_system(cairn_profile *profile)
 {
     char boot[64] = "";

@@ -174,7 +174,7 @@ static void end_target(crn_target *target, void *data)
 
 /* ---- what the kernel tells ---- */
 
-/* The first address is of the interrupted instruction. */
+/* Pushes the kernel's functions. The first address is that of the interrupted instruction. */
 static void push_kernel(crn_outside *outside, crn_target *target, const crn_event_sample *sample)
 {
     const uint64_t markers = (uint64_t)-4095;
@@ -211,7 +211,8 @@ static void take_map(void *data, pid_t process, uintptr_t start, uintptr_t end, 
     crn_space_map(crn_space_of(process), start, end, offset, name);
 }
 
-/* After exec all other threads are gone, and the process has a new program. */
+/* Handles a thread's new name. If exec gave it, all other threads are gone and the process has a
+ * new program. */
 static void take_name(void *data, pid_t process, pid_t thread, const char *name, bool exec)
 {
     (void)data;
@@ -293,8 +294,8 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
     return true;
 }
 
-/* A thread that has not run is where it was. One that has run was somewhere else at the last look:
- * each place gets half of the time between. */
+/* Charges a thread's time since the last look. If it has not run, it is where it was. If it has, it
+ * may have been somewhere else: each of the two places gets half of the time. */
 static void look(crn_target *target, void *data)
 {
     crn_outside *outside = data;

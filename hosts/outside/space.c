@@ -62,7 +62,7 @@ void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
         each(space, data);
 }
 
-/* The 28th field of /proc/PID/stat is where the first thread's stack began. */
+/* Returns the address where the first thread's stack began: the 28th field of /proc/PID/stat. */
 static uintptr_t read_entry(pid_t process)
 {
     enum { FIELDS_BETWEEN = 26 };

@@ -147,8 +147,8 @@ static void charge_ready(crn_sampled *thread, uint64_t amount)
         charge(thread, metric, amount);
 }
 
-/* A thread that has not run is where it was. One that has run was somewhere else at the last look:
- * each place gets half of the time between. */
+/* A thread that has not run is where it was. If it has run, it may have been somewhere else: each
+ * of the two places gets half of the time since the last look. */
 void crn_sample_look(crn_sampled *thread)
 {
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC), cpu = crn_sample_clock(thread->clock);

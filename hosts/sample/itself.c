@@ -13,7 +13,8 @@
 
 enum { LARGEST = 8 << 20 }; /* larger programs are not searched: it takes too long */
 
-/* libcairn.so.0, libcairn-gcc.so.0; not this library, nor libcairn-alloc.so. */
+/* Stops at a library that records by itself: libcairn.so.0, libcairn-gcc.so.0; not this one, nor
+ * libcairn-alloc.so. */
 static int is_libcairn(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
@@ -24,7 +25,8 @@ static int is_libcairn(struct dl_phdr_info *info, size_t size, void *data)
            strncmp(name, "libcairn-alloc", 14) != 0;
 }
 
-/* A program that was linked with libcairn.a reads this variable. */
+/* Returns true if the program was linked with libcairn.a: then its file has the name of this
+ * environment variable. */
 static bool is_linked(void)
 {
     static const char variable[] = "CAIRN_OUT";

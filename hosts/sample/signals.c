@@ -26,7 +26,7 @@ int crn_sample_signal_choose(void)
     return 0;
 }
 
-/* The program wants the signal for itself: it gets it. */
+/* Gives the signal to the program, which wants it for itself. */
 static void give_up(void)
 {
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
@@ -38,7 +38,7 @@ static bool is_own(int number)
     return number && number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
 }
 
-/* A program that resets all signals to their defaults does not mean this one. */
+/* Leaves the sampler's signal as it is if the program resets all signals to their defaults. */
 EXPORT int sigaction(int number, const struct sigaction *restrict new,
                      struct sigaction *restrict old)
 {

@@ -96,7 +96,7 @@ static void *collect(void *data)
     return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/* Starts the collector with all signals blocked: the program's are for its own threads. */
 static void begin(void)
 {
     sigset_t all, before;
@@ -131,8 +131,8 @@ static void after_in_child(void)
         begin();
 }
 
-/* The process's profile has libcairn's options from the environment. Those are for programs that
- * use libcairn, so the environment is restored at once. */
+/* Opens the process's profile. It takes libcairn's options from the environment, which is restored
+ * at once, because such options are for programs that use libcairn. */
 static cairn_profile *profile_open(const char *path)
 {
     char *out;

@@ -25,7 +25,7 @@ static crn_sampled **threads; /* in pages: the program may replace malloc */
 static size_t thread_count;
 static uint64_t period;
 
-/* The kernel's number for the processor clock of any thread of the process. */
+/* Returns the kernel's number for the processor clock of a thread of the process. */
 static clockid_t clock_of(pid_t tid)
 {
     enum { SCHED = 2, PER_THREAD = 4 };
@@ -143,7 +143,8 @@ static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
     thread->tid = 0;
 }
 
-/* Threads name themselves when they begin, which may be after they were found. */
+/* Reads a thread's name again: threads name themselves when they begin, which may be after they
+ * were found. */
 static void thread_name_again(crn_sampled *thread)
 {
     thread->named = true;

@@ -124,8 +124,8 @@ static int compare_moments(const void *left, const void *right)
     return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* The n-th job that enters a queue needed all but `capacity` of the earlier ones to have left
- * it. */
+/* Finds the moment when a queue of limited capacity had room for each of its jobs: when all but
+ * `capacity` of the earlier ones had left it. */
 static void find_queue_space(crn_replay *replay)
 {
     uint32_t count = 0;

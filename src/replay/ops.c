@@ -44,7 +44,7 @@ static void work(crn_writer *writer, uint32_t owner, uint64_t time)
     }
 }
 
-/* The lane was occupied up to `to`, with `owner` as the innermost span. */
+/* Writes that the lane was occupied up to `to`, with `owner` as the innermost span. */
 static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
 {
     uint64_t from = writer->at;
@@ -85,7 +85,7 @@ static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t tim
     emit(writer, CRN_OP_DELAY, 0, took < CRN_REPLAY_WAKE_NS ? took : CRN_REPLAY_WAKE_NS);
 }
 
-/* Within `owner`, the lane waited at most until `until`, and continued at `to`. */
+/* Writes that the lane, within `owner`, waited at most until `until` and continued at `to`. */
 static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint64_t to)
 {
     if (until > writer->at)
@@ -156,7 +156,8 @@ static void end_movable(crn_writer *writer)
     writer->looping = true;
 }
 
-/* After the loop, the lane waited for further jobs until it learned that there are none. */
+/* Writes what follows a worker's last job: the lane waited for further jobs until it learned that
+ * there are none. */
 static void leave_loop(crn_writer *writer, uint64_t time)
 {
     if (!writer->looping)
@@ -254,7 +255,7 @@ static void write_end(crn_writer *writer, const crn_event *event)
         end_movable(writer);
 }
 
-/* Consecutive waits of one span are one wait, for the last of them. */
+/* Returns until when the span waited: consecutive waits are one, for the last of them. */
 static uint64_t waited_until(const crn_writer *writer, uint32_t point)
 {
     const crn_replay *replay = writer->replay;
@@ -322,7 +323,7 @@ static void flush(crn_writer *writer, crn_code *code)
     writer->delay = 0;
 }
 
-/* Saturates: a damaged file can contain any time. */
+/* Returns the sum, saturated: a damaged file can contain any time. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     enum { BITS = 60 };

@@ -28,7 +28,7 @@ static void find_outer(crn_replay *replay)
                                 replay->jobs[j + 1].start < replay->jobs[j].end;
 }
 
-/* Something outside of a job: if more jobs follow, the lane is not a pure worker. */
+/* Notes an event outside of a job: if more jobs follow, the lane is not a pure worker. */
 static void note_outside_event(lane_scan *scan)
 {
     scan->left_loop |= scan->had_jobs;
@@ -165,8 +165,8 @@ static void make_pools(crn_replay *replay)
     crn_free(pools);
 }
 
-/* A lane that took many jobs and never a certain kind does not take that kind; with few jobs that
- * cannot be told. */
+/* Assigns lanes to the pools of jobs. A lane that took many jobs and never a certain kind does not
+ * take that kind; of a lane with few jobs that is unknown. */
 static void assign_lanes(crn_replay *replay)
 {
     enum { MANY = 8 }; /* jobs, for each kind */

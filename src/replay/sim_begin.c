@@ -163,7 +163,7 @@ void crn_sim_begin(crn_sim *sim)
     begin_lanes(sim);
 }
 
-/* Length: from the first begin to the last end, as in the recording. */
+/* Ends a simulation. Its length is from the first begin to the last end, as in the recording. */
 void crn_sim_end(crn_sim *sim)
 {
     free_all(sim);

@@ -145,7 +145,8 @@ void crn_sim_put(crn_sim *sim, uint32_t job)
         enqueue(sim, job);
 }
 
-/* The job waits there, or is the one that a lane hands off now and that was never queued. */
+/* Counts a job as dropped, which waits in a full queue, or which a lane hands off now and was never
+ * queued. */
 void crn_sim_lose(crn_sim *sim, uint32_t job)
 {
     const crn_kind *kind = kind_of(sim, job);
@@ -166,7 +167,7 @@ void crn_sim_drop(crn_sim *sim, uint32_t number)
     crn_sim_lose(sim, job);
 }
 
-/* After a job has left its queue: a lane that waits for space hands off the next. */
+/* Lets a lane that waits for space in a queue hand off its job, after another has left. */
 void crn_sim_make_room(crn_sim *sim, uint32_t job)
 {
     uint32_t kind = crn_job_kind_of(sim->replay, job);

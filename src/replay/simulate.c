@@ -230,7 +230,7 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
 
 /* ---- spans ---- */
 
-/* Clamps: a damaged file can contain any time. */
+/* Returns the present moment, clamped: a damaged file can contain any time. */
 static uint64_t moment(const crn_sim *sim)
 {
     return sim->outcome->begin + (uint64_t)(sim->now < 0x1p62 ? sim->now + 0.5 : 0x1p62);

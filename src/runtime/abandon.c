@@ -41,7 +41,8 @@ static void forget_thread(cairn_lane *lane)
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
 }
 
-/* The lane's memory is never used again: it may have been moving. */
+/* Makes the lane one that records nothing. Its memory is never used again: another thread may have
+ * been changing it. */
 void crn_lane_abandon(cairn_lane *lane)
 {
     static crn_disk_lane disk;

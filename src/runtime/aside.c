@@ -34,7 +34,8 @@ static __thread struct {
     cairn_strand *strand;
 } aside __attribute__((tls_model("initial-exec")));
 
-/* Signal handlers, and forks in them, may come between any two steps. */
+/* Takes the strand from the thread. A signal handler, and a fork in it, may come between any two
+ * steps. */
 void cairn_priv_strand_aside(void)
 {
     if (aside.depth) {

@@ -46,7 +46,8 @@ void crn_async_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The lanes are the parent's. Memory that its spans still point to stays. */
+/* Forgets the lanes of asynchronous spans in a child of fork: they are the parent's. Memory that
+ * its spans still point to stays. */
 void crn_async_forget(void)
 {
     /* In the child the owner has another thread number and could not unlock it. */

@@ -5,7 +5,7 @@
  */
 #include "runtime/runtime.h"
 
-/* The lane remains the parent's until there is a capture of the child's. */
+/* Begins the lane anew in a child of fork, once there is a capture of the child's. */
 static void apply_fork(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;

@@ -226,7 +226,8 @@ static bool open_graph(cairn_lane *lane, const crn_graph *before)
     return false;
 }
 
-/* Figures begin at the fork; open strands count as calls of the root. */
+/* Begins the lane's figures, at the moment of the fork. Each open strand counts as a call of the
+ * root. */
 static void begin_figures(cairn_lane *lane, uint32_t name)
 {
     lane->disk->name = name;

@@ -6,8 +6,9 @@
 #include "runtime/siblings.h"
 #include "runtime/translation.h"
 
-/* Different for each graph, as the factor is odd, and unlike numbers that programs store: leave
- * takes whatever is where its function would have saved its caller. */
+/* Returns a tag that is different for each graph, as the factor is odd, and unlike numbers that
+ * programs store: a leave without an enter reads whatever is where its function would have saved
+ * the caller. */
 uint64_t crn_graph_tag(const cairn_lane *lane)
 {
     enum { FACTOR = 0x5bd1e995, MASK = 0x2b7e1516 };

@@ -155,7 +155,7 @@ void crn_helper_wake(crn_helper *helper)
         sem_post(&helper->wake);
 }
 
-/* The program's exit may run on this very thread. */
+/* Waits for the thread to end, unless the program's exit runs on that very thread. */
 static void join(pthread_t thread)
 {
     if (!pthread_equal(thread, pthread_self()))

@@ -44,7 +44,7 @@ void crn_helper_wake(crn_helper *helper);
 /* Tells it to end and waits for that, if it runs. */
 void crn_helper_stop(crn_helper *helper);
 
-/* In a child of fork: the parent's helpers do not exist. */
+/* Forgets the parent's helpers in a child of fork, where they do not exist. */
 void crn_helpers_forget(void);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "runtime/span.h"
 
-/* A substitute if the system has no randomness yet: differs between processes. */
+/* Returns a number that differs between processes, if the system has no randomness yet. */
 static uint64_t make_do(uint64_t n)
 {
     uint64_t z = crn_clock_monotonic() ^ crn_clock_realtime() << 20 ^ (uint64_t)getpid() << 40 ^

@@ -62,8 +62,8 @@ static void after_fork_in_child(void)
     cairn_priv_strand_back();
 }
 
-/* Registered after the runtime's own handlers, so that this lock is taken before those of
- * profiles. */
+/* Registers this file's fork handlers, after the runtime's own, so that this lock is taken before
+ * those of profiles. */
 static void watch(void)
 {
     crn_fork_watch();

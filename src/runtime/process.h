@@ -30,7 +30,7 @@ typedef struct crn_own_thread {
 
 extern __thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
 
-/* The calling thread gets no strand while `refuse` was set last: it is the runtime's. */
+/* Makes the calling thread one of the runtime's, which gets no strand, or not one again. */
 void crn_process_refuse_strand(bool refuse);
 
 /* Held during a fork: the list of threads to be joined. The second function releases it in the

@@ -174,7 +174,8 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     return error;
 }
 
-/* A timer cannot sample wall time: it would interrupt waits. */
+/* Returns true if the options go together. A timer cannot sample wall time: it would interrupt
+ * waits. */
 static bool are_right(const cairn_options *options)
 {
     return options->size >= sizeof *options && options->wall <= CAIRN_WALL_EXACT &&

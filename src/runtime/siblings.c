@@ -18,7 +18,7 @@ void crn_siblings_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Another thread may have had the lock at the fork. */
+/* Makes the lock anew in a child of fork: another thread may have had it. */
 void crn_siblings_begin_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

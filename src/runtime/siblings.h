@@ -52,7 +52,8 @@ void crn_redirect_end(cairn_strand *strand);
  * the list of its stand-ins. */
 cairn_lane *crn_redirect_end_lane(cairn_lane *lane);
 
-/* The lane has a new graph. */
+/* Gives the lane a new serial number, as it has a new graph, and forgets where contexts of other
+ * lanes were in the old one. */
 void crn_redirect_forget(cairn_lane *lane);
 
 /* Returns the cache of where contexts of a lane are in another lane's graph. NULL without memory.

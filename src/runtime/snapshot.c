@@ -67,7 +67,7 @@ static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
     }
 }
 
-/* The lane has not carried out a reset yet: its figures are 0. */
+/* Sets the figures of a lane that has not carried out a reset yet to 0. */
 static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *records)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .generation = generation};
@@ -197,7 +197,7 @@ static void close_reader(copying *c)
     crn_reader_close(&c->reader);
 }
 
-/* Lanes first, so that the blocks that they refer to are in the tables. */
+/* Copies the lanes, then the tables, so that these have the blocks that the lanes refer to. */
 static void copy_all(copying *c, cairn_profile *profile)
 {
     if (open_reader(c, profile)) {

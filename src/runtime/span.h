@@ -80,7 +80,7 @@ bool crn_preparer_start(cairn_profile *profile);
 /* Wakes it, or has the sampling thread start it. Signal safe. */
 void crn_preparer_wake(cairn_profile *profile);
 
-/* Sampling thread: starts it if it is wanted and does not run yet. */
+/* Starts the preparer if it is wanted and does not run yet. Thread: the sampling one. */
 void crn_preparer_start_if_wanted(cairn_profile *profile);
 
 /* ---- open spans: open_spans.c, span.c ---- */
@@ -92,7 +92,7 @@ static inline bool crn_has_spans(const cairn_strand *strand)
     return (profile->spans || profile->span_histograms) && !strand->records;
 }
 
-/* The stack is now at most `height` high: ends the spans without memory that were above. */
+/* Ends spans without memory that were above `height`, which the stack was dropped to. */
 static inline void crn_spans_end_lost(cairn_strand *strand, size_t height)
 {
     if (height < strand->lost_spans_from)
@@ -107,7 +107,7 @@ static inline bool crn_spans_any_open(const cairn_strand *strand)
 /* Makes the stack of open spans larger. Returns false without memory. */
 bool crn_spans_grow(cairn_strand *strand);
 
-/* A strand begins without open spans; is freed; its lane is abandoned. */
+/* Handle that a strand begins, without open spans; is freed; and that its lane is abandoned. */
 void crn_strand_spans_begin(cairn_strand *strand);
 void crn_strand_spans_free(cairn_strand *strand);
 void crn_strand_spans_bury(cairn_strand *strand);
@@ -125,7 +125,7 @@ void crn_spans_slow(cairn_lane *lane);
  * adopted; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
 cairn_span crn_spans_asking(const cairn_strand *strand);
 
-/* In a child of fork: drops references to the parent's spans. */
+/* Drops references to the parent's spans in a child of fork. */
 void crn_spans_forget(cairn_lane *lane);
 
 /* Returns the id of the innermost open span if an ancestor process began it; otherwise 0. */
@@ -179,7 +179,8 @@ typedef struct crn_timing {
 void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start);
 void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end);
 
-/* An attribute of the innermost open span. `text` is for texts, which have `value` bytes. */
+/* Counts the innermost open span, when it ends, in a histogram of its own for this value of an
+ * attribute, if the program asked for such. `text` is for texts, which have `value` bytes. */
 void crn_timing_attribute(cairn_strand *strand, crn_histogram_kind kind, cairn_key key,
                           uint64_t value, const char *text);
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "runtime/span.h"
 
-/* Ids stay as long as their entries do, also those of a grandparent. */
+/* Makes room for the ids of `count` open spans; ids of a grandparent's stay. */
 static bool has_room(cairn_strand *strand, size_t count)
 {
     if (count <= strand->forked_room)
@@ -19,7 +19,8 @@ static bool has_room(cairn_strand *strand, size_t count)
     return true;
 }
 
-/* Spans of trees that are not recorded stay so, as do spans that were dropped. */
+/* Makes the open spans those of an ancestor process. Spans of trees that are not recorded stay so,
+ * as do spans that were dropped. */
 static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
 {
     size_t count = strand->open_spans ? (size_t)(strand->hot.open - strand->open_spans) : 0;
@@ -35,7 +36,7 @@ static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
     }
 }
 
-/* Adopted work stays adopted. */
+/* Makes the spans that work was adopted from those of another process: the work stays adopted. */
 static void leave_adoptions(const cairn_profile *profile, cairn_strand *strand)
 {
     for (uint32_t i = 0; i < strand->adoption_count; i++) {

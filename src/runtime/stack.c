@@ -143,7 +143,8 @@ void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark)
     crn_stack_unwind(strand_of(stack), mark);
 }
 
-/* The ticks of a sampled period have already been subtracted from the countdown. */
+/* Charges ticks: exact ones, or a sample at the end of a period, whose ticks have already been
+ * subtracted from the countdown. */
 void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count)
 {
     cairn_strand *strand = strand_of(stack);

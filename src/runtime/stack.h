@@ -7,7 +7,8 @@
 
 #include "runtime/runtime.h"
 
-/* The slow paths, for both kinds of functions. Thread: the lane's. */
+/* Enter, replace, leave and unwind on strands that keep only a stack of blocks: the slow paths of
+ * both cairn_enter and cairn_stack_enter, and so on. Thread: the lane's. */
 void crn_stack_enter(cairn_strand *strand, cairn_block block);
 void crn_stack_replace(cairn_strand *strand, cairn_block block);
 void crn_stack_leave(cairn_strand *strand);
@@ -22,7 +23,7 @@ static inline size_t crn_stack_held(const cairn_strand *strand)
 /* Sets the limits to the stack's real ones. */
 void crn_stack_disarm(cairn_strand *strand);
 
-/* The lane has a new graph: forgets the records of the old one. */
+/* Forgets the records of the lane's old graph, as it has a new one. */
 void crn_stack_forget(cairn_strand *strand);
 
 /* Makes a new strand keep only a stack of blocks. Returns false without memory. */

@@ -61,7 +61,8 @@ bool crn_threads_lock_is_obtainable(void)
     return crn_lock_is_obtainable(&lock);
 }
 
-/* Other threads do not exist here, and this one has another id. */
+/* Releases the lock in a child of fork, where other threads do not exist, and forgets this one's
+ * id: it has another now. */
 void crn_threads_begin_child(void)
 {
     crn_this_thread.id = 0;

@@ -228,7 +228,7 @@ void crn_timers_go_on(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child of fork has no timers. */
+/* Forgets all timers in a child of fork, which has none. */
 void crn_timers_begin_child(void)
 {
     pthread_mutex_init(&lock, NULL);

@@ -8,7 +8,8 @@
 
 /* ---- buckets ---- */
 
-/* Exact below 2^BITS; above, by the BITS bits after the highest. */
+/* Returns the histogram bucket of a duration: exact below 2^BITS; above, by its highest bit and the
+ * BITS bits after it. */
 static uint32_t bucket_of(uint64_t took)
 {
     enum { BITS = CRN_HISTOGRAM_BITS };
@@ -63,7 +64,7 @@ void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start)
     }
 }
 
-/* Unknown for a span that another thread began. */
+/* Reads the span's processor time, which is unknown if another thread began it. */
 static void read_cpu(const cairn_strand *strand, const crn_timing *timing, uint32_t number,
                      figures *figures)
 {
@@ -109,7 +110,7 @@ void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end)
 
 /* ---- by attribute ---- */
 
-/* Without memory there are no histograms by value. */
+/* Returns the table of keys with histograms by value, made if needed; NULL without memory. */
 static uint32_t *splits_of(cairn_profile *profile)
 {
     crn_profile_lock(profile);

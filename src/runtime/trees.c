@@ -11,7 +11,8 @@ static uint64_t size_of(uint32_t count)
     return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
 }
 
-/* A tree is terminated before it is counted, so readers always find an end. */
+/* Appends a tree: its nodes, then their number. The space behind it is 0, so readers always find an
+ * end. */
 static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
 {
     uint64_t begin = profile->trees_used, end = begin + size_of(count);

@@ -6,9 +6,9 @@
 
 #include "runtime/span.h"
 
-/* Ticks check a mode in place of a limit. Lanes that are still the parent's keep asking for
- * attention until they are begun anew. Spans are sent to the slow path after the mode has changed,
- * as their slow path reads the mode again. */
+/* Switches ticks and spans, which do not look at the stack limits. Ticks check a mode of their own;
+ * on lanes that are still the parent's they take the slow path until the lane is begun anew. Spans
+ * are sent to their slow path, which reads the profile's mode. */
 static void turn_others(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
@@ -58,7 +58,8 @@ void cairn_profile_disable(cairn_profile *profile)
         turn(profile, false);
 }
 
-/* Exact ticks have no limit that could be lowered. */
+/* Sends ticks to the slow path, too. Exact ticks have no limit that could be lowered: their mode is
+ * changed. */
 static void ask_ticks(cairn_profile *profile)
 {
     if (crn_ticks_mode(profile) != CAIRN_PRIV_TICKS_EXACT)

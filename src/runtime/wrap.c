@@ -16,7 +16,7 @@ typedef struct job {
     void *argument;
 } job;
 
-/* Called however the job ends, even by the end of its thread. */
+/* Ends the adoption, however the job ends, even by the end of its thread. */
 static void leave(void *adoption)
 {
     cairn_adoption_end(adoption);

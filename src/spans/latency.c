@@ -89,7 +89,8 @@ static bool step(search *search, uint32_t before, found *best)
     return false;
 }
 
-/* The spans before a span are searched first; then it looks at each of them. */
+/* Finds the newest input that led to a span: searches the spans before it first, then looks at each
+ * of them. */
 static void find(search *search, uint32_t span)
 {
     push(search, span);

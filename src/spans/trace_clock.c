@@ -159,7 +159,8 @@ static void shift_machines(aligning *aligning)
     crn_free(links);
 }
 
-/* Clamps: a damaged file has spans before its process's begin or after CRN_TRACE_LATEST. */
+/* Returns the time on the trace's clock, clamped: a damaged file has spans before its process's
+ * begin or after CRN_TRACE_LATEST. */
 static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t start)
 {
     if (time < process->start) {
@@ -170,7 +171,7 @@ static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t 
     return later < latest ? later : latest;
 }
 
-/* 0 means not known and stays. */
+/* Moves a time, unless it is 0: not known. */
 static void move_known(uint64_t *time, const crn_trace_process *process, uint64_t start)
 {
     if (*time)
@@ -248,7 +249,7 @@ void crn_trace_align(crn_trace *trace)
     crn_trace_end_open(trace);
 }
 
-/* A damaged file can contain spans after its stated end. */
+/* Extends each process to its last span: a damaged file can contain spans after its stated end. */
 static void find_lengths(crn_trace *trace)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {

@@ -211,7 +211,8 @@ static int compare_origins(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* A lane has two upper halves if its names pass a multiple of 2^32. */
+/* Adds a process's lane by the upper half of its span ids: two if its names pass a multiple of
+ * 2^32. */
 static void add_origin(origins *origins, const crn_trace *trace, uint32_t lane, uint64_t key)
 {
     uint64_t name = trace->origins[lane];

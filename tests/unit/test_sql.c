@@ -630,7 +630,7 @@ static void a_running_query_can_be_stopped(void **state)
     asked_free(&asked);
 }
 
-/* ---- what is written of it ---- */
+/* ---- the schema in the documents and in --schema ---- */
 
 static void the_tables_are_those_that_are_described(void **state)
 {

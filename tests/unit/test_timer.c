@@ -45,9 +45,10 @@ static void assert_near(uint64_t value, uint64_t expected, uint64_t tolerance)
                  (unsigned long long)tolerance, (unsigned long long)expected);
 }
 
-/* A turn of 20 ms has one boundary of each block, and gaps of a tick or some: where the kernel
- * gives ticks, that is. With more to run than there are processors the thread's time slices may end
- * before a tick comes, and there are too few samples to say anything of shares. */
+/* Asserts that block 2 has three quarters of the processor time, within a quarter of it: the kernel
+ * checks timers at its ticks, which are some milliseconds apart in a turn of 20 ms. On a busy
+ * machine a time slice may end before a tick comes; then there are too few samples to compare
+ * shares. */
 static void assert_shares(const setup *s, const char *path, uint64_t spent)
 {
     enum { ENOUGH = 60 };
