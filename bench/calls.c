@@ -30,7 +30,7 @@ static double time_of(const workload *w, version kind, uint32_t turn)
     return measure_processor() - start;
 }
 
-/* ---- how the profile is set up ---- */
+/* ---- opening the profile ---- */
 
 typedef struct mode {
     const char *name;

@@ -77,7 +77,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-/* ---- what was recorded ---- */
+/* ---- outcomes, compared by a digest ---- */
 
 static void note_context(outcome *result, const uint32_t *path, size_t length, uint64_t calls,
                          uint64_t ticks)

@@ -260,7 +260,7 @@ static void back_pressure(void)
     produce(20, false);
 }
 
-/* ---- two queues, of which a worker prefers one ---- */
+/* ---- two queues, one of them preferred by a worker ---- */
 
 typedef struct line {
     item items[MOST];
@@ -384,7 +384,7 @@ static void barrier_not_recorded(void)
     run_barrier(false);
 }
 
-/* ---- a thread for each job, joined: what a future is ---- */
+/* ---- futures: a thread for each job, joined ---- */
 
 static void *compute(void *data)
 {

@@ -10,7 +10,7 @@
  * Calls needed for a replay are marked with REPLAY.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* processors to pin to */
+#define _GNU_SOURCE /* for sched_setaffinity */
 #endif
 #include <errno.h>
 #include <getopt.h>

@@ -172,7 +172,7 @@ static void end_target(crn_target *target, void *data)
     crn_target_forget(target);
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- the kernel's events ---- */
 
 /* Pushes the kernel's functions. The first address is that of the interrupted instruction. */
 static void push_kernel(crn_outside *outside, crn_target *target, const crn_event_sample *sample)

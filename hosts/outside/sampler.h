@@ -80,7 +80,7 @@ uintptr_t crn_space_local(void *space, uintptr_t address);
 cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address);
 void crn_spaces_free(void);
 
-/* ---- events.c: what the kernel tells ---- */
+/* ---- events.c: the kernel's events ---- */
 
 typedef struct crn_events crn_events;
 
@@ -117,7 +117,7 @@ void crn_events_read(crn_events *events, const crn_event_sink *sink, bool all);
 bool crn_events_have_kernel(const crn_events *events);
 void crn_events_close(crn_events *events);
 
-/* ---- threads.c: threads, and where they wait ---- */
+/* ---- threads.c: threads and their times ---- */
 
 typedef struct crn_target {
     pid_t thread;

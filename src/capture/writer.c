@@ -318,8 +318,8 @@ void crn_section_detach(crn_section *section)
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
-/* Mapping a section again costs a page fault for each of its pages. So a large one reserves much
- * address space, unless the program has little. */
+/* Returns the address space to reserve for a section. Mapping it again costs a page fault for each
+ * of its pages, so a large one reserves much, unless the program has little. */
 static uint64_t reserved_size(uint64_t size)
 {
     if (size < RESERVE_FIRST / 2)

@@ -11,7 +11,8 @@ static double not_zero(double value)
     return fabs(value) < DBL_MIN ? DBL_MIN : value;
 }
 
-/* Continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))), for x where it converges quickly. */
+/* Returns the continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))) of the incomplete beta
+ * function, for x where it converges quickly. */
 static double fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), value = d;
@@ -63,7 +64,7 @@ double crn_t_test(double t, double freedom)
     return crn_incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
-/* By bisection. */
+/* Finds the quantile by bisection. */
 double crn_t_quantile(double freedom, double p)
 {
     enum { STEPS = 100 };

@@ -101,7 +101,7 @@ static void begin_span(building *building, uint32_t span)
     serve_pending(building, span, moment);
 }
 
-/* Spans of different strands on a lane can end in any order. */
+/* Ends a span. Spans of different strands on a lane can end in any order. */
 static void end_span(building *building, uint32_t span)
 {
     building->state[span] = ENDED;
@@ -185,7 +185,7 @@ static int compare_starts(const void *left, const void *right, void *spans)
     return a < b ? -1 : a > b;
 }
 
-/* Later begins end first. */
+/* Orders spans by their ends. Of spans that end together, the one that began last ends first. */
 static int compare_ends(const void *left, const void *right, void *spans)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;

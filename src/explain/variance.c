@@ -151,7 +151,7 @@ static bool has_cpu(const working *working)
     return true;
 }
 
-/* First pass: sums, for the means. */
+/* Sums what the means need: the first pass. */
 static void first_pass(working *working)
 {
     uint32_t seen = 0;

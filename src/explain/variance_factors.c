@@ -95,7 +95,7 @@ static int compare_keys(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Several keys can have the same (interned) name: the first represents all. */
+/* Numbers the keys. Several can have the same (interned) name: the first represents all. */
 static void find_keys(factors *factors)
 {
     const crn_trace *trace = factors->trace;

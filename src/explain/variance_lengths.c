@@ -34,7 +34,8 @@ static double mean_where(const crn_explained *explained, const uint64_t *marked,
     return mean;
 }
 
-/* From which length on spans are slow; typical ones end before it. False: nothing to compare. */
+/* Chooses the length from which spans are slow; typical ones are shorter. Returns false if there is
+ * nothing to compare. */
 static bool choose_slow(crn_explain *explain, uint64_t slow)
 {
     explain->slow_from = slow ? slow : explain->p99;

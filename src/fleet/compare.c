@@ -106,7 +106,8 @@ static int by_p(const void *one, const void *other)
     return (left < right) - (left > right);
 }
 
-/* Holm's method: the smallest p times the number of tests, the next times one less, and so on. */
+/* Adjusts the p values to the number of tests by Holm's method: the smallest is multiplied by that
+ * number, the next by one less, and so on. */
 static void adjust(crn_fleet_compare *compare)
 {
     double least = 0;

@@ -25,7 +25,7 @@ typedef struct crn_database_options {
 crn_database *crn_database_open(const crn_database_options *options, crn_error *error);
 void crn_database_close(crn_database *database);
 
-/* The database's name: letters, digits and _, so that SQL can contain it as it is. */
+/* Returns the database's name: letters, digits and _, so that SQL can contain it as it is. */
 const char *crn_database_name(const crn_database *database);
 
 /* The number of an error: the server refused the rows or the query themselves, and would again. */

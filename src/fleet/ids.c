@@ -38,8 +38,8 @@ static crn_fleet_id block_id(const crn_block_info *block, const crn_fleet_id *pa
     return finish(&state);
 }
 
-/* Lexical parents have any numbers, and a hostile file may make a cycle of them: a block on the way
- * up counts as no parent. */
+/* Returns the ids of all blocks. Lexical parents have any numbers, and a hostile file may make a
+ * cycle of them: a block that is being visited counts as no parent. */
 crn_fleet_id *crn_fleet_block_ids(const crn_profile *profile)
 {
     enum { NEW, ON_THE_WAY, DONE };
@@ -80,7 +80,7 @@ crn_fleet_id crn_fleet_ids_hash(const crn_fleet_id *ids, size_t count)
     return crn_fleet_bytes_hash(ids, count * sizeof *ids);
 }
 
-/* A live capture keeps its id while it grows. */
+/* Returns the run's id, which a live capture keeps while it grows. */
 static crn_fleet_id run_id(const crn_fleet_ids *ids, const crn_profile *profile)
 {
     static const char *const keys[] = {"trace_id", "started", "process", "command"};

@@ -72,9 +72,9 @@ static void parts_free(parts *parts)
     crn_free(parts->known);
 }
 
-/* ---- what is the same for all runs ---- */
+/* ---- blocks and contexts, the same for all runs ---- */
 
-/* Lexical depth, so that readers meet parents first. */
+/* Returns the block's lexical depth: rows are ordered by it, so that readers meet parents first. */
 static uint8_t nesting_of(const crn_profile *profile, uint32_t block)
 {
     uint8_t depth = 0;
@@ -219,7 +219,7 @@ static bool push_tree(crn_pushing *pushing, const parts *parts)
     return good;
 }
 
-/* After the contexts: a shape that is there says that they are, too. */
+/* Sends the shapes, after the contexts: a shape that is there says that they are, too. */
 static bool push_shapes(crn_pushing *pushing, const parts *parts)
 {
     crn_rows *rows = &pushing->batch->tables[CRN_BATCH_SHAPES];

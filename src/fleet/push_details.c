@@ -9,7 +9,7 @@
 #include "capture/format.h"
 #include "fleet/pushing.h"
 
-/* Two numbers as 16 bytes, big-endian as W3C ids are written. */
+/* Returns two numbers as 16 bytes, big-endian as W3C ids are written. */
 static crn_fleet_id id_of(const uint64_t words[2])
 {
     crn_fleet_id id;
@@ -133,7 +133,8 @@ static bool push_remotes(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* `number` keeps the order of recording: a span's counter can have two values at one moment. */
+/* Sends counters. Their `number` keeps the order of recording: a span's counter can have two values
+ * at one moment. */
 static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
 {
     const crn_counter *counters = store->trace ? store->trace->counters : store->counters;

@@ -14,7 +14,7 @@ static void note_open(crn_pushed_lane *lane, uint32_t number)
     lane->open[lane->open_count++] = number;
 }
 
-/* Values of a span's attributes: one array for each column. */
+/* Writes a span's attributes: an array for each column. */
 static void put_attributes(crn_rows *rows, crn_span_store *store, uint32_t span)
 {
     enum { KEY, KIND, INTEGER, NUMBER, TEXT, COLUMNS };
@@ -157,7 +157,7 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* Blocks that only spans have are known by their own rows. */
+/* Sends the recorded blocks, which spans refer to, if the profile that was sent has others. */
 static bool push_span_blocks(crn_pushing *pushing, const crn_profile *recorded)
 {
     crn_pushing own = *pushing;

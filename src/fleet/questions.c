@@ -131,7 +131,8 @@ static void costs_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, " GROUP BY run)");
 }
 
-/* Mean cost a run, by version; versions in the order in which they first ran. */
+/* Writes the SQL of trend: mean cost a run, by version; versions in the order in which they first
+ * ran. */
 static void trend_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql,
@@ -150,7 +151,7 @@ static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEX
                                                     {"self", CRN_QUESTION_METRIC},
                                                     {"total", CRN_QUESTION_METRIC}};
 
-/* The newest runs, oldest first. */
+/* Writes the SQL of history: the newest runs, the oldest first. */
 static void history_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql,
@@ -234,7 +235,7 @@ static const crn_question_column spans_columns[] = {
     {"spans", CRN_QUESTION_COUNT}, {"p50", CRN_QUESTION_NS},   {"p99", CRN_QUESTION_NS},
     {"longest", CRN_QUESTION_NS},  {"total", CRN_QUESTION_NS}, {"name", CRN_QUESTION_TEXT}};
 
-/* Rows of durations are half powers of two. */
+/* Writes the SQL of heat, whose rows of durations are half powers of two. */
 static void heat_sql(crn_sql *sql, const crn_question_about *about)
 {
     uint64_t step = about->step ? about->step : 3600;

@@ -37,7 +37,7 @@ void crn_rows_id(crn_rows *rows, const crn_fleet_id *id)
     crn_rows_put(rows, id->bytes, sizeof id->bytes);
 }
 
-/* LEB128, as in Protocol Buffers. */
+/* Writes a length as LEB128, as in Protocol Buffers. */
 void crn_rows_length(crn_rows *rows, uint64_t length)
 {
     uint8_t bytes[10];

@@ -168,7 +168,7 @@ static bool run_statement(void *data, const char *sql, crn_error *error)
     return crn_database_query(data, sql, NULL, error);
 }
 
-/* The version is asked for without naming the database, which may not exist yet. */
+/* Asks for the server's version, without naming the database, which may not exist yet. */
 static bool server_version(crn_database *database, unsigned *version, crn_error *error)
 {
     char sql[300];

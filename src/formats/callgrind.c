@@ -163,7 +163,7 @@ static bool read_cost(reader *reader, const char *line)
     return true;
 }
 
-/* "calls=COUNT POSITIONS"; cfn= came before. */
+/* Reads "calls=COUNT POSITIONS", after cfn=. */
 static bool read_calls(reader *reader, const char *text)
 {
     char *end;

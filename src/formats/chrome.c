@@ -130,7 +130,7 @@ static uint64_t arrives(const crn_trace *trace, const crn_arrow *arrow)
     return from->end < to->end ? from->end : to->end - 1;
 }
 
-/* The token is taken while the requesting span is innermost. */
+/* Returns when the arrow leaves its span: a token is taken while the requester is innermost. */
 static uint64_t leaves(const crn_trace *trace, const crn_arrow *arrow)
 {
     const crn_span *from = &trace->spans[arrow->from];

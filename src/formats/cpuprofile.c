@@ -67,7 +67,7 @@ static bool read_nodes(reader *reader, const json_t *list)
     return reader->count > 0 || fail(reader, "it has no nodes");
 }
 
-/* Lines and columns count from 0 in the file. */
+/* Returns the block of a call frame. Lines and columns count from 0 in the file. */
 static uint32_t block_of(const reader *reader, const json_t *value)
 {
     const json_t *frame = json_object_get(value, "callFrame");
@@ -118,7 +118,7 @@ static bool reach(reader *reader, size_t root)
     return good;
 }
 
-/* A sample holds until the next one; the last one until the end. */
+/* Charges the time of samples: each until the next one, the last one until the end. */
 static bool charge_samples(reader *reader, const json_t *whole)
 {
     const json_t *samples = json_object_get(whole, "samples");

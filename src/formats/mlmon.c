@@ -174,7 +174,8 @@ static bool read_table(const reader *reader, const char *what, uint32_t expected
     return good;
 }
 
-/* A row for each source, which tells copies of functions apart, then a row for each name. */
+/* Reads the rows: one for each source, which tells copies of functions apart, then one for each
+ * name. */
 static bool read_rows(const reader *reader)
 {
     const crn_mlmon_names *names = reader->names;

@@ -40,7 +40,8 @@ static void put_ids(writer *writer, uint32_t span)
 
 /* ---- resources ---- */
 
-/* The label `service`, if all processes have the same one; otherwise the program's file name. */
+/* Writes the service's name: the label `service`, if all processes have the same one; otherwise the
+ * program's file name. */
 static void put_service(writer *writer, uint32_t process)
 {
     const char *label = crn_profile_note(writer->timeline->profile, "service", NULL);
@@ -212,7 +213,7 @@ static void free_names(writer *writer)
     crn_trace_ids_close(&writer->ids);
 }
 
-/* The spans of a process are consecutive, as its lanes are. */
+/* Writes a resource for each process, whose spans are consecutive, as its lanes are. */
 static void put_resources(writer *writer)
 {
     const crn_trace *trace = writer->trace;

@@ -38,7 +38,7 @@ static int32_t string_add(writer *writer, const char *text)
     return (int32_t)writer->string_count++;
 }
 
-/* Functions and locations have the same numbers, from 1. */
+/* Makes a function and a location for each block, with the same number, from 1. */
 static void make_functions(writer *writer)
 {
     size_t count = writer->names.used_count + (size_t)1;

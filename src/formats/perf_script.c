@@ -71,7 +71,7 @@ static bool is_span(token token, const char *accepted)
     return token.length > 0 && strspn(token.text, accepted) >= token.length;
 }
 
-/* Seconds: "10.123456:". */
+/* Returns true for a time in seconds: "10.123456:". */
 static bool is_time(token token)
 {
     if (token.length < 4 || token.text[token.length - 1] != ':')
@@ -119,8 +119,8 @@ static void parse_event(const char *at, header *header)
     header->event = token;
 }
 
-/* The command can contain spaces and digits: the process is the last number before the time, or on
- * the line if no time is printed. */
+/* Parses a sample's first line. The command can contain spaces and digits: the process is the last
+ * number before the time, or on the line if no time is printed. */
 static bool parse_header(const char *line, header *header)
 {
     *header = (struct header){.rest = ""};
@@ -202,7 +202,7 @@ static void push_frame(reader *reader, const char *symbol, const char *file)
         crn_profile_builder_block(reader->stacks.builder, &info);
 }
 
-/* Inlined frames come before the frame that has their file. */
+/* Pushes inlined frames, which came before the frame that has their file. */
 static void push_inlined(reader *reader, const char *file)
 {
     for (size_t i = 0; i < reader->inlined; i++) {

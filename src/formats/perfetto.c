@@ -215,7 +215,7 @@ static void put_counter(writer *writer, const crn_counter *counter)
     put_event(writer, &event, counter->at);
 }
 
-/* Several lanes can set the same counter: their values are written in the order of time. */
+/* Writes the counters' values in the order of time, as several lanes can set the same counter. */
 static void put_counters(writer *writer)
 {
     const crn_trace *trace = writer->trace;

@@ -45,7 +45,7 @@ static inline uint64_t crn_perfetto_counter(uint32_t process)
     return crn_perfetto_process(process) | 1;
 }
 
-/* A counter of the program, by key; 1 is the number of lanes. */
+/* Returns the track of a counter of the program, by key; 1 is the number of lanes. */
 static inline uint64_t crn_perfetto_own_counter(uint32_t process, uint32_t key)
 {
     return crn_perfetto_process(process) | (key + (uint64_t)2);

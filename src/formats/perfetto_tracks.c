@@ -43,7 +43,7 @@ void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *pac
 
 /* ---- metadata ---- */
 
-/* Times are those of CLOCK_MONOTONIC if the capture has a reading of it. */
+/* Writes which clock times are of: CLOCK_MONOTONIC, if the capture has a reading of it. */
 static void put_clocks(crn_perfetto *perfetto)
 {
     const crn_trace *trace = perfetto->timeline->trace;
@@ -178,7 +178,7 @@ static void put_process(crn_perfetto *perfetto, uint32_t number)
     put_track(perfetto, &counter);
 }
 
-/* A track for each counter of each process. */
+/* Writes a track for each counter of each process. */
 static void put_counters(crn_perfetto *perfetto)
 {
     const crn_timeline *timeline = perfetto->timeline;
@@ -203,8 +203,8 @@ static void put_counters(crn_perfetto *perfetto)
     crn_free(known);
 }
 
-/* The first row of a lane is its thread. The kernel's thread id is not known, so the lane's number
- * is used, counted from 1 over all processes. */
+/* Writes the track of a row. The first row of a lane is its thread; the kernel's thread id is not
+ * known, so the lane's number is used, counted from 1 over all processes. */
 static void put_row(crn_perfetto *perfetto, uint32_t number)
 {
     const crn_timeline *timeline = perfetto->timeline;

@@ -111,10 +111,10 @@ bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field);
 
 /* ---- pprof_tables.c ---- */
 
-/* First pass: adds a field to the tables, or skips it. */
+/* Adds a field to the tables, or skips it: the first pass. */
 bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field);
 
-/* Between the passes: makes blocks, metrics and notes from the tables. */
+/* Makes blocks, metrics and notes from the tables, between both passes. */
 void crn_pprof_resolve(crn_pprof_reader *reader);
 
 /* Returns a string by index, "" if there is none. */

@@ -143,7 +143,7 @@ static void put_samples(writer *writer, const uint32_t *metrics, uint32_t metric
     crn_free(path);
 }
 
-/* One mapping for all: without any, pprof looks for binaries to symbolise. */
+/* Writes one mapping for all: without any, pprof looks for binaries to symbolise. */
 static void put_mapping(writer *writer)
 {
     Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;

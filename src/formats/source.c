@@ -177,7 +177,8 @@ static bool is_at_end(const crn_source *source, crn_error *error)
     return crn_error_set(error, CAIRN_E_READ, "%s: %s", source->name, reason);
 }
 
-/* A packed file of a few megabytes can stand for hours of reading. */
+/* Returns true if too much has been unpacked: a packed file of a few megabytes can stand for hours
+ * of reading. */
 static bool is_too_long(const crn_source *source, crn_error *error)
 {
     if (source->unpacked > CRN_SOURCE_BYTES_MAX)

@@ -68,7 +68,7 @@ bool crn_source_skip(crn_source *source, uint64_t length, crn_error *error);
 /* Returns the next line without its end, NUL-terminated, writable, valid until the next call. */
 char *crn_source_line(crn_source *source, size_t *length, crn_error *error);
 
-/* For progress: bytes read of the file itself, and its size. */
+/* Tells progress: bytes read of the file itself, and its size. */
 void crn_source_position(const crn_source *source, uint64_t *done, uint64_t *total);
 /* Returns the number of bytes consumed since the begin. */
 uint64_t crn_source_offset(const crn_source *source);

@@ -12,8 +12,8 @@
 
 /* ---- arrows ---- */
 
-/* Hand-offs first, sorted by the span that was handed off; then the trace's edges in their
- * order. */
+/* Lists the arrows: hand-offs first, sorted by the span that was handed off; then the trace's edges
+ * in their order. */
 static void find_arrows(crn_timeline *timeline)
 {
     const crn_trace *trace = timeline->trace;
@@ -39,7 +39,7 @@ static void find_arrows(crn_timeline *timeline)
             .kind = trace->edges[e].kind == CRN_EDGE_WAITS ? CRN_ARROW_WAITS : CRN_ARROW_FOLLOWS};
 }
 
-/* Counting sort of arrows by the span that they leave. */
+/* Sorts the arrows by the span that they leave (counting sort). */
 static void sort_leaving(crn_timeline *timeline)
 {
     uint32_t spans = timeline->trace->span_count;
@@ -94,7 +94,7 @@ static char *name_of(const char *text, const char *otherwise)
     return crn_text_copy(*text ? text : otherwise, false);
 }
 
-/* "worker", "worker (2)"; a lane without a name has its number. */
+/* Returns a row's name: "worker", "worker (2)"; a lane without a name has its number. */
 static char *row_name(const crn_timeline *timeline, uint32_t row)
 {
     uint32_t lane = timeline->rows[row].lane, number = timeline->rows[row].number;

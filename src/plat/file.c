@@ -180,7 +180,7 @@ void crn_file_close(crn_file *file)
     *file = (crn_file){.descriptor = -1};
 }
 
-/* Writing beyond the limit would raise SIGXFSZ. */
+/* Returns true if the file may be so long: writing beyond the limit would raise SIGXFSZ. */
 static bool may_be_as_long(uint64_t size)
 {
     struct rlimit limit;

@@ -42,8 +42,8 @@ typedef struct wish {
     uint64_t runtime, deadline, period;
 } wish;
 
-/* From Linux 6.12 on, `runtime` of a SCHED_OTHER thread is its time slice; threads that ask for
- * short slices are scheduled sooner. */
+/* Asks for short time slices: from Linux 6.12 on, `runtime` of a SCHED_OTHER thread is its slice,
+ * and threads with short ones are scheduled sooner. */
 void crn_thread_be_prompt(void)
 {
     enum { TURN_NS = 200000, PROMPT = -10 };
@@ -88,7 +88,8 @@ static bool read_about(pid_t thread, const char *name, char *text, size_t size)
     return got > 0;
 }
 
-/* The state follows the name, which is in brackets and may contain brackets itself. */
+/* Reads the thread's state, which follows its name in brackets; the name may contain brackets
+ * itself. */
 bool crn_thread_is_runnable(pid_t thread)
 {
     char text[128];

@@ -204,7 +204,7 @@ static void put_entries(const crn_profile *profile, uint32_t side, entry *entrie
     }
 }
 
-/* ---- what is left ---- */
+/* ---- blocks without an exact partner ---- */
 
 /* Limit on blocks of one name that are compared with each other. */
 enum { ALIKE_MAX = 256, ROUNDS_MAX = 32 };

@@ -224,8 +224,8 @@ static void map_tables(tree_builder *all)
     crn_profile_builder_blocks(all->builder, profile, all->blocks);
 }
 
-/* There can be as many paths as contexts: the number that is followed is limited, most cost
- * first. */
+/* Returns the limit on paths that are followed, those with most cost first: there can be as many as
+ * contexts. */
 static uint32_t room_for(const crn_profile *profile)
 {
     uint32_t part = profile->context_count / 10;

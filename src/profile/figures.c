@@ -72,7 +72,8 @@ bool crn_calls_static(const crn_profile *profile)
     return strcmp(crn_profile_note(profile, CRN_NOTE_STATIC_CALLS, ""), "1") == 0;
 }
 
-/* Where no call paths were recorded, but what was on the stack, that is the inclusive cost. */
+/* Takes the inclusive cost from the metric of costs while a function was on the stack, if that was
+ * recorded in place of call paths. */
 static void take_recorded_stack(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                                 crn_block_cost *cost)
 {

@@ -34,7 +34,7 @@ static void put_contexts(crn_profile *profile, const crn_records *records)
     }
 }
 
-/* Counting sort by `from`; edges of one context stay in the order of creation. */
+/* Sorts the edges by `from` (counting sort); those of one context stay in the order of creation. */
 static void put_edges(crn_profile *profile, const crn_records *records)
 {
     profile->edge_count = records->alias_count;
@@ -105,7 +105,8 @@ void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
     crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
 }
 
-/* Depth-first walk that tracks, by block, its nearest occurrence on the current path. */
+/* Finds, for each context, the nearest one above it with the same block: walks depth first and
+ * tracks each block's nearest occurrence on the path. */
 void crn_profile_put_previous(crn_profile *profile)
 {
     uint32_t count = profile->context_count;

@@ -31,7 +31,7 @@ static double note_largest(const crn_profile *profile, const char *key)
     return largest;
 }
 
-/* Without a note about the clock, the existence of samples means that it was sampled. */
+/* Returns true if a clock was sampled. Without a note about it, that there are samples says so. */
 static bool was_sampled(const crn_profile *profile, const char *key)
 {
     const char *how = crn_profile_note(profile, key, NULL);
@@ -97,7 +97,8 @@ static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metri
     return sampling;
 }
 
-/* Each byte is sampled with equal probability, so the number of draws is random as well. */
+/* Returns how allocated bytes were sampled: each with equal probability, so the number of samples
+ * is random as well. */
 static crn_sampling sampling_of_alloc(const crn_profile *profile, uint32_t metric,
                                       crn_sampling sampling)
 {
@@ -138,7 +139,7 @@ bool crn_sampling_is_sure(const crn_sampling *sampling, uint64_t value)
            crn_sampling_hits(sampling, value) >= CRN_SAMPLING_SURE;
 }
 
-/* Two bounds hold; the tighter one is used. */
+/* Returns the interval of a share. Two bounds hold; the tighter one is used. */
 crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, double whole)
 {
     double share = whole > 0 ? (double)value / whole : 0;
@@ -185,7 +186,8 @@ bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t v
     return fabs(y - x) <= z * sqrt(variance);
 }
 
-/* Of a clock, each run's end is known to a gap between samples. */
+/* Returns true if sampling can explain that the totals differ: of a clock, each run's end is known
+ * to a gap between samples. */
 bool crn_sampling_totals_within_chance(const crn_sampling sampling[2], const uint64_t totals[2],
                                        double z)
 {

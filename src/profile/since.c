@@ -62,7 +62,8 @@ static void join_rest(const crn_profile *before, const crn_profile *now, const u
     crn_free(table);
 }
 
-/* A lane appends contexts only, so usually all have the same numbers. */
+/* Finds each context of `now` in `before`. A lane only appends contexts, so usually all have the
+ * same numbers. */
 static uint32_t *join(const crn_profile *before, const crn_profile *now)
 {
     uint32_t *origins = crn_calloc(now->context_count, sizeof *origins);

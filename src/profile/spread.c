@@ -19,7 +19,8 @@ static uint64_t in_ns(double time)
     return time < LATEST ? (uint64_t)time : (uint64_t)LATEST;
 }
 
-/* Saturating sum: damaged files can contain any value, and parts must not exceed their sums. */
+/* Returns the sum, saturated: damaged files can contain any value, and parts must not exceed their
+ * sums. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     return left + right < left ? UINT64_MAX : left + right;

@@ -117,7 +117,8 @@ typedef struct change {
     uint32_t *contexts; /* by context: the new one */
 } change;
 
-/* With COLLAPSE everything below a joined context joins it, too. */
+/* Returns true if the context joins its parent. With COLLAPSE everything below a joined context
+ * joins it, too. */
 static bool joins(const change *change, uint32_t context, fate fate)
 {
     return fate == FATE_JOINS_PARENT || (change->kind == CRN_TRANSFORM_COLLAPSE &&

@@ -67,7 +67,8 @@ static void add_call(unfolding *all, uint32_t from, uint32_t to, uint64_t count)
     all->functions[to].calls += count;
 }
 
-/* Contexts are functions below the root, and callees below these. */
+/* Takes the calls of a call graph: its contexts are functions below the root, and callees below
+ * these. */
 static void take_calls(unfolding *all)
 {
     const crn_profile *profile = all->profile;
@@ -119,7 +120,7 @@ static void visit(unfolding *all, uint32_t begin, uint32_t *stack, uint32_t *nex
     }
 }
 
-/* First from the root and from functions that nothing calls. */
+/* Orders the functions: walks first from the root and from functions that nothing calls. */
 static void order_functions(unfolding *all)
 {
     uint32_t count = all->profile->block_count;
@@ -200,7 +201,8 @@ static void make_paths(unfolding *all)
     }
 }
 
-/* Rounding and cut paths leave something. The root is the parent of functions without a path. */
+/* Charges what rounding and cut paths have left. The root is the parent of functions without a
+ * path. */
 static void add_rest(const unfolding *all)
 {
     for (uint32_t b = 1; b < all->profile->block_count; b++) {

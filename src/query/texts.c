@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "query/tokens.h"
 
-/* ---- which words are texts ---- */
+/* ---- words in double quotes that are texts ---- */
 
 static bool compares(crn_token token, bool after_is)
 {

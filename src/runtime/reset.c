@@ -69,7 +69,7 @@ void crn_lane_catch_up(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* ---- for libcairn-alloc, which increments columns directly ---- */
+/* ---- columns that libcairn-alloc increments itself ---- */
 
 const uint64_t *cairn_priv_generation(const cairn_profile *profile)
 {

@@ -77,7 +77,7 @@ static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
     return crn_realloc(array, *capacity, size);
 }
 
-/* Another build of the same file is another module. */
+/* Finds a module in the cache; another build of the same file is another module. */
 static known_module *find_module(crn_symbols_cache *cache, const crn_module *module)
 {
     size_t path = strlen(module->path) + 1, id = strlen(module->build_id) + 1;

@@ -57,7 +57,8 @@ bool crn_compiled_is_same_start(const char *noted)
     return same && strcmp(line, noted) == 0;
 }
 
-/* Another user could put a file there, which must not name functions of this one. */
+/* Opens a process's map of compiled code, unless it is another user's: that must not name functions
+ * of this one. */
 static FILE *open_map(const char *path)
 {
     struct stat info;
@@ -110,7 +111,7 @@ static void read_kernel_line(crn_compiled *compiled, char *line)
     add(compiled, start, 1, name);
 }
 
-/* The kernel's functions have no sizes: each ends where the next begins. */
+/* Sets the ends of functions without sizes, like the kernel's: each ends where the next begins. */
 static void set_ends(crn_compiled *compiled)
 {
     for (size_t i = 0; i + 1 < compiled->count; i++)

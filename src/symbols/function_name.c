@@ -59,7 +59,7 @@ static bool is_cpp(Dwarf_Die *die)
     }
 }
 
-/* A method's definition is outside of its class; the declaration is within. */
+/* Returns the declaration of a method, which is within its class; the definition is outside. */
 static Dwarf_Die declaration_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;

@@ -169,7 +169,7 @@ static void put_address(void *data, const crn_module *module, const crn_address 
         resolving->progress(++resolving->done, resolving->total);
 }
 
-/* Blocks that are no addresses, or whose file cannot be read, are replaced by themselves. */
+/* Replaces blocks that are no addresses, or whose file cannot be read, by themselves. */
 static void keep_unresolved(resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
@@ -246,7 +246,7 @@ static void put_metrics(resolving *resolving, const uint32_t *contexts)
     }
 }
 
-/* A cycle stays a cycle if its target still is on the path; a fold stays a fold. */
+/* Adds an edge: a cycle stays one if its target still is on the path; a fold stays a fold. */
 static void put_edge(resolving *resolving, const crn_profile_edge *edge, const uint32_t *contexts,
                      const uint32_t *left)
 {

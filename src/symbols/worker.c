@@ -93,7 +93,7 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
 #define LIMITED 1
 #endif
 
-/* Compressed sections can unpack to any size: the child runs out of memory first. */
+/* Limits the child's memory: compressed sections can unpack to any size. */
 static void limit_memory(void)
 {
     if (LIMITED)

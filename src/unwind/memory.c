@@ -28,7 +28,7 @@ static bool holds(range range, uintptr_t address)
     return address >= range.low && address < range.high;
 }
 
-/* The first thread's stack grows down from the place where the loader began. */
+/* Returns the first thread's stack, which grows down from the place where the loader began. */
 static range stack_of_first(void)
 {
     const uintptr_t usual = (uintptr_t)8 << 20, unlimited = (uintptr_t)64 << 30;

@@ -46,7 +46,7 @@ static inline uint64_t crn_unwind_leb128(crn_unwind_bytes *bytes, bool is_signed
     return value;
 }
 
-/* ULEB128. */
+/* Reads a number in ULEB128. */
 static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
 {
     return crn_unwind_leb128(bytes, false);

@@ -90,7 +90,7 @@ static void side_free(side *side)
     crn_free(side->list);
 }
 
-/* The common part of two distributions, 0 to 1. */
+/* Returns the common part of two distributions, 0 to 1. */
 static double common(const candidate *a, const candidate *b, int which)
 {
     double sum = 0;
@@ -106,7 +106,7 @@ static double ratio(double a, double b)
     return a == b ? 1 : a > 0 && b > 0 ? fmin(a, b) / fmax(a, b) : 0;
 }
 
-/* Names of the same beginning or end, as a share of the longer. */
+/* Returns the length of the common beginning and end of two names, as a share of the longer one. */
 static double name_likeness(const char *a, const char *b)
 {
     size_t begin = 0, end = 0, la = strlen(a), lb = strlen(b), least = la < lb ? la : lb;

@@ -90,7 +90,7 @@ static uint32_t cause_of(working *work, crn_why_kind kind, uint32_t caller, uint
     return work->table[at] - 1;
 }
 
-/* A pair has at most two effects: of its calls and of its cost. */
+/* Finds the causes: of each pair at most two, its calls and its cost. */
 static void find_causes(working *work)
 {
     const crn_why_pairs *pairs = work->pairs;
@@ -124,7 +124,7 @@ static double logarithmic_mean(double a, double b)
     return fabs(difference) < 1e-9 * a ? (a + b) / 2 : difference / log(a / b);
 }
 
-/* Calls of a pair; where a side counts none, as many as of its parent. */
+/* Sets the calls of a pair; where a side counts none, as many as of its parent. */
 static void take_effective(working *work, uint32_t p)
 {
     const crn_why_pair *pair = &work->pairs->list[p];
@@ -175,7 +175,7 @@ static void take_effects(working *work, double *amounts)
 
 /* ---- noise ---- */
 
-/* The jackknife's standard errors. */
+/* Computes standard errors by the jackknife. */
 static void take_errors(working *work)
 {
     crn_why *why = work->why;
@@ -205,7 +205,8 @@ static void take_errors(working *work)
     crn_free(squares);
 }
 
-/* Many causes are tested: together they err in one case of 20 (Bonferroni). */
+/* Judges which causes are within chance. Many are tested: together they err in one case of 20
+ * (Bonferroni). */
 static void judge_causes(working *work)
 {
     crn_why *why = work->why;
@@ -247,13 +248,13 @@ static void judge_total(crn_why *why, const crn_why_contexts *contexts, const si
     why->chance = change != 0 && why->low <= 0 && why->high >= 0;
 }
 
-/* Costs of a damaged capture can be larger than the integer. */
+/* Returns the cost as an integer, clamped: those of a damaged capture can be larger. */
 static uint64_t as_integer(double cost)
 {
     return cost < 0 ? 0 : cost < 0x1p64 ? (uint64_t)cost : UINT64_MAX;
 }
 
-/* One run on each side: what sampling alone can explain. */
+/* Judges, for one run on each side, which causes sampling alone can explain. */
 static void judge_samples(crn_why *why, const crn_why_input *input)
 {
     crn_sampling sampling[CRN_SIDES] = {0};
@@ -275,7 +276,7 @@ static void judge_samples(crn_why *why, const crn_why_input *input)
     }
 }
 
-/* ---- what is shown of causes ---- */
+/* ---- figures shown with a cause ---- */
 
 static void describe(working *work)
 {

@@ -222,7 +222,7 @@ WAITING(mq_timedreceive)
     return result;
 }
 
-/* ---- where another thread ends the wait ---- */
+/* ---- waits that another thread ends ---- */
 
 static int ends_of_pipe[2], queue = -1;
 

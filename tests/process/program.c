@@ -108,7 +108,7 @@ cairn_lane *begin_thread(void)
     return lane;
 }
 
-/* ---- what is profiled ---- */
+/* ---- profiled functions ---- */
 
 void enter(place where)
 {
@@ -205,7 +205,8 @@ void await(pid_t child, const char *who)
         printf("%s was ended by signal %d\n", who, WTERMSIG(status));
 }
 
-/* A child's capture has its strand's root, and what the child does. */
+/* Begins the counts of a child: its capture has a call of the root for its strand, and the child's
+ * own calls. */
 void count_for_child(void)
 {
     static truth *first;

@@ -108,7 +108,7 @@ static bool end_run(running *run, outcome *found)
     return ended;
 }
 
-/* ---- what must be the same ---- */
+/* ---- output and end: the same with and without a profile ---- */
 
 /* Prints the first line that differs. */
 static void assert_same_text(const char *mode, const char *plain, const char *found)
@@ -135,7 +135,7 @@ static void assert_same(const char *mode, const outcome *plain, const outcome *f
                  (unsigned)plain->status);
 }
 
-/* ---- what the capture must hold ---- */
+/* ---- the capture: it holds what the program counted ---- */
 
 static uint32_t place_of(uint32_t parent, const char *block)
 {

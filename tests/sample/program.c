@@ -132,7 +132,7 @@ static void sleepers(void)
         pthread_join(threads[i], NULL);
 }
 
-/* ---- what a program may do with signals ---- */
+/* ---- programs that use signals themselves ---- */
 
 static volatile sig_atomic_t caught;
 

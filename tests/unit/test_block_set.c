@@ -85,7 +85,7 @@ static void callers_and_callees_are_those_of_the_paths(void **state)
     }
 }
 
-/* ---- random expressions, in both forms, against what they say of each block ---- */
+/* ---- random expressions, in both forms, compared with their values for each block ---- */
 
 enum { EXPRESSION_SIZE = 4096, EXPRESSION_DEPTH = 4 };
 
@@ -345,7 +345,7 @@ static void invalid_expressions_are_refused(void **state)
     crn_profile_free(profile);
 }
 
-/* ---- call graphs of what is shown ---- */
+/* ---- call graphs of the shown blocks ---- */
 
 /* Over all contexts and edges: each call into a shown block is of the nearest shown above. */
 static void arrows_are_those_of_the_paths(void **state)

@@ -44,7 +44,7 @@ static void assert_captured(const char *path, const reference_graph *graph)
         fail_msg("%s: %s", path, found.text);
 }
 
-/* ---- what the child's capture must hold ---- */
+/* ---- the child's capture, compared with the reference ---- */
 
 /* The child's graph has only the contexts of its stack, without calls. */
 static void move_reference(reference_strand *strand, reference_graph *to)
@@ -419,7 +419,7 @@ static void threads_of_the_parent_stay_there(void **state)
     setup_close(&s);
 }
 
-/* ---- what does not work ---- */
+/* ---- children without a capture of their own ---- */
 
 static void without_a_capture_the_child_records_nothing(void **state)
 {

@@ -337,7 +337,7 @@ static void a_fiber_moves_between_threads(void **state)
     setup_close(&s);
 }
 
-/* ---- what waits ---- */
+/* ---- contexts that wait ---- */
 
 typedef struct waiter {
     setup *s;

@@ -87,7 +87,7 @@ static crn_disk_counts *array_of(const capture *capture, uint32_t array)
     return (void *)(capture->bytes + capture->counts + array * (uint64_t)ARRAY);
 }
 
-/* ---- what is read of it ---- */
+/* ---- reading the damaged capture ---- */
 
 typedef struct reading {
     uint64_t counted; /* calls, without those that were entered */

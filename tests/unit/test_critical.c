@@ -249,7 +249,7 @@ static crn_trace trace_of(program *program, bool times)
                        .length = length};
 }
 
-/* ---- what must hold ---- */
+/* ---- properties of each critical path ---- */
 
 /* Returns true if the span works itself between these moments. */
 static bool works(const program *program, const crn_path_step *step)

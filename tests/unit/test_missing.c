@@ -125,7 +125,7 @@ static void a_program_gets_the_figures_of_its_capture(void **state)
     }
 }
 
-/* ---- what is known beforehand ---- */
+/* ---- cases with known figures ---- */
 
 static void without_children_all_is_missing(void **state)
 {

@@ -388,7 +388,7 @@ static void spans_below_one_adoption_are_one_job(void **state)
     crn_replay_free(replay);
 }
 
-/* ---- what the runtime records ---- */
+/* ---- replays of captures that the runtime recorded ---- */
 
 /* main hands off twice with one token; a worker takes both; main waits for the first. */
 static void record(const char *path)

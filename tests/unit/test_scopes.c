@@ -163,7 +163,7 @@ static void stacks_have_scopes(void **state)
     recorded_free(&recorded);
 }
 
-/* ---- what is left open ---- */
+/* ---- scopes that are left open ---- */
 
 static jmp_buf back;
 

@@ -70,7 +70,7 @@ static void record(cairn_strand *strand, int64_t iteration)
     cairn_span_end(strand);
 }
 
-/* ---- a walk that forks, beside one that only says who asked ---- */
+/* ---- a random walk that forks, and a reference that notes only the parents ---- */
 
 enum { STRANDS = 3, DEEPEST = 12, TOKENS = 8, GENERATIONS = 4, MOST = 1 << 14, PROCESSES = 24 };
 
@@ -354,7 +354,7 @@ static void remote_trees_that_are_not_sampled_stay_so_in_children(void **state)
     }
 }
 
-/* ---- what was open ---- */
+/* ---- spans that are open at a fork ---- */
 
 /* The usual way: a function that has a span forks, and both return from it. */
 static void a_child_may_leave_the_span_it_was_forked_in(void **state)
@@ -489,7 +489,7 @@ static void without_memory_parents_are_missing(void **state)
     crn_trace_free(trace);
 }
 
-/* ---- where the last are kept ---- */
+/* ---- rings of spans ---- */
 
 /* The detail that names a parent in another process or on another strand may be overwritten before
  * the span: the span is then no root. */

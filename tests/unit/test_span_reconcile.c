@@ -110,7 +110,7 @@ static void record(const cairn_options *options, bool hand_off)
     setup_close(&s);
 }
 
-/* ---- what the file says of a lane ---- */
+/* ---- a lane's spans, read from the file ---- */
 
 typedef struct sums {
     uint64_t count[BLOCKS + 1], total[BLOCKS + 1], self[BLOCKS + 1];

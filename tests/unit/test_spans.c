@@ -214,7 +214,7 @@ static void spans_and_exact_time_are_the_same(void **state)
     crn_trace_free(trace);
 }
 
-/* ---- many threads: against what each of them wrote down ---- */
+/* ---- many threads, compared with the notes of each ---- */
 
 enum { THREADS = 8, DEEPEST = 20, TOKENS = 64 };
 

@@ -551,7 +551,7 @@ static void an_expression_chooses_spans(void **state)
     asked_free(&asked);
 }
 
-/* ---- what must not be ---- */
+/* ---- refused statements ---- */
 
 static void nothing_but_reading_is_allowed(void **state)
 {

@@ -88,7 +88,7 @@ static void unmake(made *made, crn_query *query)
     crn_profile_free(made->profile);
 }
 
-/* ---- what is equal ---- */
+/* ---- equality of numbers and texts ---- */
 
 static const struct {
     const char *table, *column;

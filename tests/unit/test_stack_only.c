@@ -15,7 +15,7 @@
 #include "support/random.h"
 #include "support/scratch.h"
 
-/* ---- what the verbs do ---- */
+/* ---- enter, replace, leave and marks ---- */
 
 static void calls_are_not_counted_and_costs_find_their_context(void **state)
 {

@@ -264,7 +264,7 @@ static void histograms_add_up(void **state)
     crn_profile_free(profile);
 }
 
-/* ---- who asked ---- */
+/* ---- requesters in other processes ---- */
 
 static uint64_t taken_of(const crn_trace *trace, uint32_t span)
 {

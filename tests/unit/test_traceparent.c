@@ -132,7 +132,7 @@ static void without_an_open_span_nothing_is_written(void **state)
     recorded_free(&recorded);
 }
 
-/* ---- whose work it is ---- */
+/* ---- parents in other processes ---- */
 
 static uint64_t span_in(const char *text)
 {
