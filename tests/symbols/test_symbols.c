@@ -248,7 +248,8 @@ static void figures_stay_with_their_functions(void **state)
     }
 }
 
-/* Two paths end with malloc; one has nothing else that has a name. */
+/* Returns a profile, resolved, in which two paths end with malloc: one consists of it alone, the
+ * other has a function before it. */
 static crn_profile *resolve_malloc(uint64_t calls_alone, uint64_t calls_below)
 {
     Dl_info info;

@@ -244,7 +244,7 @@ static void chance_is_not_believed(void **state)
     crn_free(made);
 }
 
-/* A bend that no line shows. */
+/* A duration that depends on an attribute, but not linearly: a regression line would be level. */
 static void nonlinear_attributes_are_found(void **state)
 {
     (void)state;
