@@ -52,8 +52,9 @@ static void make(crn_frames *frames)
     frames->top = frames->bottom + 1;
 }
 
-/* A signal handler or a fiber may have a stack of its own: addresses then say only that its frames
- * are over when the thread's own stack continues. */
+/* Returns true if the frame at `slot` is over, as there is one at `at`, further up. A signal
+ * handler or a fiber may have a stack of its own: addresses then say only that its frames are over
+ * when the thread's own stack continues. */
 static bool is_gone(const crn_frames *frames, uintptr_t slot, uintptr_t at)
 {
     bool own = at >= frames->low && at < frames->high;
@@ -92,7 +93,8 @@ static void note_missing(cairn_strand *strand)
                            "no space for some, whose calls are not counted");
 }
 
-/* The thread has no strand meanwhile, so that nothing interferes. */
+/* Pushes a frame, after dropping those that are over. The thread has no strand meanwhile, so that
+ * nothing interferes. */
 static crn_frame *enter(crn_frames *frames, cairn_strand *strand, uintptr_t slot)
 {
     if (!frames->top)

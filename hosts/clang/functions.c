@@ -98,7 +98,8 @@ static crn_site *add(const void *function)
     return known->site;
 }
 
-/* The thread has no strand meanwhile, so that a signal handler does not get here, too. */
+/* Adds a function's site. The thread has no strand meanwhile, so that a signal handler does not get
+ * here, too. */
 static crn_site *add_site(const void *function)
 {
     int saved = errno;

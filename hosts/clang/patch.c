@@ -163,7 +163,7 @@ static bool protect(const object *object, int rights)
     return mprotect((void *)low, high + SLED_SIZE - low, rights) == 0;
 }
 
-/* One at a time: arrays of sites must be packed ones. */
+/* Registers a site; one at a time, because arrays of sites must be packed ones. */
 static void add_site(crn_site *site)
 {
     crn_packed_site *any = (crn_packed_site *)site;

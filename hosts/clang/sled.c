@@ -30,7 +30,8 @@ static inline crn_frame *call(void *function(uintptr_t), uintptr_t slot)
     return result;
 }
 
-/* The frame is written twice: a signal handler in between enters and leaves at the same place. */
+/* Enters a function. The frame is written twice: a signal handler in between enters and leaves at
+ * the same place. */
 void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;

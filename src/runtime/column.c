@@ -41,8 +41,8 @@ void crn_columns_close(cairn_lane *lane)
     }
 }
 
-/* After space has run out, hosts' metrics stay as they are, so that allocated and freed memory
- * refer to the same moment. */
+/* Once space has run out, charges no metrics of hosts, so that allocated and freed memory refer to
+ * the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
     if (metric >= CAIRN_METRIC_USER && cairn_profile_status(lane->profile) == CAIRN_E_SPACE)

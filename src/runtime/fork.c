@@ -218,7 +218,8 @@ static void after_in_parent(void)
     cairn_priv_strand_back();
 }
 
-/* The thread that took the locks is the one that survives. */
+/* Releases the locks: the thread that took them is the one that exists in the child. Then separates
+ * all profiles from the parent's captures. */
 static void after_in_child(void)
 {
     set_seen();

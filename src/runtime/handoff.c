@@ -118,8 +118,8 @@ cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
     return handoff;
 }
 
-/* Contexts and spans of tokens taken before this process began, or forked, are an ancestor's: the
- * work belongs to a span of another process. */
+/* Makes a token that was taken in an ancestor process one of another process: its context means
+ * nothing here, and its span is known by an id. */
 static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
 {
     const crn_child *child = &profile->child;

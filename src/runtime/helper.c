@@ -24,8 +24,9 @@ void cairn_priv_thread_is_ours(bool begins)
     __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
 }
 
-/* The process's exit status is its last thread's. If the main thread has ended itself by the system
- * call, as pthread_exit does not with a status, the status is the main thread's. */
+/* Returns true if only Cairn's threads are left. Ends the process if the main thread ended itself
+ * by the system call with a status: that must be the process's, which otherwise is the last
+ * thread's. */
 bool cairn_priv_program_is_over(void)
 {
     if (!crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED)))

@@ -25,7 +25,7 @@ static void clear_records(cairn_lane *lane)
     crn_counted_clear(lane->counted);
 }
 
-/* Call it with the lane's time locked. */
+/* Clears the lane's statistics. Call it with the lane's time locked. */
 static void clear_statistics(cairn_lane *lane)
 {
     crn_disk_lane *disk = lane->disk;

@@ -35,7 +35,8 @@ static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t nu
     return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
 }
 
-/* The only place where two profiles are locked at once, under the lock of siblings. */
+/* Copies blocks that `to` lacks from `from`. The only place where two profiles are locked at once,
+ * under the lock of siblings. */
 static bool level(cairn_profile *to, cairn_profile *from)
 {
     if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))

@@ -20,7 +20,8 @@ static cairn_strand *strand_of(cairn_priv_stack *stack)
 
 /* ---- memory ---- */
 
-/* The first entry is unused, because `top` of an empty stack must be a valid address. */
+/* Sets the stack's memory, with `held` frames. The first entry is unused, because `top` of an empty
+ * stack must be a valid address. */
 static void place(cairn_strand *strand, uint32_t *stack, size_t held)
 {
     strand->stack = stack;

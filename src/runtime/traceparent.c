@@ -14,7 +14,8 @@ enum { UNKNOWN_VERSION = 0xff };
 
 /* ---- requester ---- */
 
-/* If an open span is not recorded, its remote children must learn that. */
+/* Writes the header also for an open span that is not recorded: its children in other processes
+ * must learn that. */
 bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPARENT_SIZE])
 {
     text[0] = 0;
@@ -58,7 +59,7 @@ static bool read_digits(const char *text, int count, uint64_t *number)
     return true;
 }
 
-/* Later versions may add fields behind a further "-". */
+/* Returns true if the header ends here. Later versions may add fields behind a further "-". */
 static bool ends_right(const char *rest, uint64_t version)
 {
     return *rest == 0 || (version && *rest == '-');

@@ -219,7 +219,7 @@ static void chance_is_not_believed(void **state)
 {
     (void)state;
     random_source random = {17};
-    static char names[40][8];
+    static char names[40][16];
     uint32_t believed = 0;
     made *made = make();
     for (int i = 0; i < 40; i++)
