@@ -64,7 +64,7 @@ static void record(cairn_profile *profile, uint64_t spans)
     cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));
     cairn_strand *workers[WORKERS];
     for (int i = 0; i < WORKERS; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof(name), "worker %d", i + 1);
         workers[i] = cairn_strand_open(cairn_lane_open(profile, name));
     }
