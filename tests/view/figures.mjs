@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Figures that cannot be misread: counts of a window, uncertainty, empty results; and small screens.
-export default function figures({ test, at, go, settled, quiet, same, holds, json, files, shot }) {
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+
+export default function figures({ test, at, go, settled, quiet, same, holds, json, files, shot, cairn, folder, elsewhere }) {
   const jobs = files.indexOf("jobs.cairn");
   const sql = (text) => json("query", "--json", "jobs.cairn", text);
   const number = (rows) => Number(Object.values(rows[0] ?? rows.rows[0])[0]);
@@ -53,6 +56,27 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
     holds(seen.every((name) => /foo/.test(name)), "visited " + seen.join(", "));
   });
 
+  test("details are of the selection, wherever the pointer is", async () => {
+    await go("flame?metric=ticks");
+    await settled(".flame canvas");
+    await at().focus(".flame canvas");
+    for (const key of ["ArrowDown", "ArrowDown"]) await at().keyboard.press(key);
+    await quiet();
+    const shown = () => at().getAttribute(".details", "data-block"), chosen = await shown(), box = await at().locator(".flame canvas").boundingBox();
+    holds(chosen !== "0", "a box is selected");
+    await at().mouse.move(box.x + 200, box.y + 8);
+    await at().waitForSelector(".bubble");
+    same(await shown(), chosen, "the flame graph's details, with the pointer on the root");
+    await go(`timeline?file=${jobs}&span=3`);
+    await settled(".span-card");
+    const lanes = await at().locator('.lanes canvas[role="application"]').boundingBox();
+    for (let y = 0; y < lanes.height; y += 9) {
+      await at().mouse.move(lanes.x + lanes.width / 2, lanes.y + y);
+      await quiet();
+      same(await at().getAttribute(".span-card", "data-span"), "3", "the timeline's details, with the pointer at " + y);
+    }
+  });
+
   test("what was not recorded is not drawn as a full box", async () => {
     await go("flame?focus=0&metric=ticks&drop=0");
     await at().waitForSelector('[data-what="nothing"]');
@@ -71,6 +95,15 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
       holds(/7 samples|\d+ samples?/.test(await at().textContent('[data-line="clocks"]')), page + ": samples");
       holds(await at().$('[data-line="cost"]'), page + ": cost");
     }
+  });
+
+  test("a page in one file of a capture without spans says so", async () => {
+    execFileSync(cairn, ["report", "lua.cairn", "--html", "spanless.html"], { cwd: folder });
+    await elsewhere("file://" + join(folder, "spanless.html"), async () => {
+      await go("flame");
+      await settled(".flame canvas");
+      holds((await at().textContent("nav.menu")).includes("no spans in this page"), "the menu");
+    });
   });
 
   test("figures of few samples have a mark on every page of the profile", async () => {

@@ -372,7 +372,7 @@ const kit = { test, at: () => page, serve, elsewhere, until, go, settled, quiet,
 where(kit);
 when(kit);
 frame(kit);
-figures(kit);
+figures({ ...kit, cairn, folder });
 counters(kit);
 fleet(kit);
 frames(kit);

@@ -58,11 +58,12 @@ const tour: [string, string][] = [
   ["Which path is hot?", "Hot paths lists whole paths by the self cost of their last function; Call graph draws the most expensive functions."],
   ["Which line?", "Source shows the figures beside the lines."],
   ["What happened when?", "Timeline: each lane is a thread or another group of strands of which one runs at a time."],
-  ["Which job was slow, and why?", "Slowest and Iterations find it; Explain says which part or attribute its duration goes with."],
+  ["Which job was slow, and why?", "Slowest and Iterations find it; Explain says which part or attribute its duration is correlated with."],
   ["Which results came too late?", "Frames: the latency from an input to the result made from it, along hand-offs; a bar leads to its spans."],
   ["What would help?", "What if simulates the recording with some parts faster; Biggest wins compares them."],
   ["What is not accounted for?", "Missing time lists gaps in which nothing that was recorded ran."],
   ["What changed?", "Difference compares two files."],
+  ["Another question?", "SQL asks the recording itself; its tables are listed beside it."],
 ];
 
 const rowsThere = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) => row.querySelector("a"));
