@@ -26,7 +26,10 @@ const sql = (text) => [20, 21, 22].map((limit) => "sql?" + new URLSearchParams({
 const simplified = { "flame?transform=merge": ["40", "41", "42"].map((id) => "flame?transform=merge:%23" + id), "functions?transform=collapse": ["40", "41", "42"].map((id) => "functions?transform=collapse:%23" + id) };
 const made = {
   contexts: { ...simplified, "sql: functions": sql("select name, calls, ticks, block from functions order by ticks desc") },
-  spans: { "sql: summary": sql("select name, count, ms(total), ms(median), ms(p99), ms(max) from summary"), "sql: slowest": sql("select id, name, ms(duration), ancestry from slowest") },
+  spans: {
+    "sql: durations": sql("select name, count, ms(total), ms(median), ms(p99), ms(max), block from block_figures where count > 0 order by total desc"),
+    "sql: slowest": sql("select id, name, ms(duration), ancestry(id) from spans order by duration desc"),
+  },
   html: simplified,
 };
 const causes = ["explain", "explain?block=4", "whatif"];

@@ -25,10 +25,11 @@ typedef struct crn_query_capture {
     crn_span_store *store;
     uint32_t *blocks; /* from block numbers in spans to those of the profile */
     uint32_t block_limit;
-    struct crn_summary_row *summary; /* by block; NULL until first used */
+    struct crn_summary_row *summary;  /* by block; NULL until first used */
     struct crn_cost_row *block_costs; /* by block; NULL until first used */
-    struct crn_lane_row *lanes;      /* by lane; NULL until first used */
-    int *name_size;                  /* by block */
+    bool self_times;                  /* `summary` has self times, too */
+    struct crn_lane_row *lanes;       /* by lane; NULL until first used */
+    int *name_size;                   /* by block */
     uint32_t *name_rank; /* by block: rank of its name over all captures; equal for equal names */
     crn_query_costs costs;
     /* For functions over sets of blocks; computed on first use. */
@@ -87,7 +88,9 @@ bool crn_captures_order_key(crn_query *query, uint32_t key);
 /* Compute capture->costs, capture->block_costs, capture->summary or capture->lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_block_costs(const crn_query_capture *capture);
-void crn_captures_summary(const crn_query_capture *capture);
+void crn_captures_summary(const crn_query_capture *capture); /* without self times */
+/* Adds self times to capture->summary on first use. */
+void crn_captures_self_times(const crn_query_capture *capture);
 void crn_captures_lanes(const crn_query_capture *capture);
 
 /* Durations of a block's spans in ns. Open spans count only in `count`, `open`, `total` and `self`.

@@ -19,7 +19,6 @@ static void add_up(const crn_query_capture *capture, crn_summary_row *rows)
             row->count++;
             row->open += span->end == 0;
             row->total += crn_store_duration(store, span);
-            row->self += crn_store_self(store, span, piece->first + i);
         }
     }
 }
@@ -78,7 +77,6 @@ void crn_captures_summary(const crn_query_capture *asked)
         return;
     uint32_t blocks = capture->profile->block_count;
     crn_summary_row *rows = crn_calloc(blocks, sizeof *rows);
-    crn_store_covered(capture->store);
     add_up(capture, rows);
     durations all = gather(capture, rows);
     for (uint32_t b = 0; b < blocks; b++)
@@ -86,4 +84,24 @@ void crn_captures_summary(const crn_query_capture *asked)
     crn_free(all.times);
     crn_free(all.first);
     capture->summary = rows;
+}
+
+/* Self times need more than the durations: which spans run inside each other. */
+void crn_captures_self_times(const crn_query_capture *asked)
+{
+    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
+    const crn_span_store *store = capture->store;
+    if (capture->self_times)
+        return;
+    capture->self_times = true;
+    crn_captures_summary(capture);
+    crn_store_covered(capture->store);
+    for (uint32_t p = 0; p < store->piece_count; p++) {
+        const crn_span_piece *piece = &store->pieces[p];
+        for (uint32_t i = 0; i < piece->count; i++) {
+            const cairn_priv_span *span = &piece->spans[i];
+            capture->summary[crn_captures_block(capture, span->block)].self +=
+                crn_store_self(store, span, piece->first + i);
+        }
+    }
 }

@@ -57,6 +57,7 @@ static crn_value summary_value(crn_query *query, uint64_t row, int column, char 
     case 4:
         return crn_figure_value(its->total);
     case 5:
+        crn_captures_self_times(capture);
         return crn_figure_value(its->self);
     case 6:
         return ended ? crn_figure_value(its->min) : (crn_value){0};

@@ -11,8 +11,8 @@ const ROWS = "500";
 const examples = (metric: string, spans: boolean): [string, string][] => [
   ["functions by self cost", `select name, calls, ${metric}, block from functions order by ${metric} desc limit 20`],
   ...(spans ? [
-    ["durations", "select name, count, ms(total), ms(median), ms(p99), ms(max) from summary"],
-    ["slowest spans", "select id, name, ms(duration), ancestry from slowest limit 20"],
+    ["durations", "select name, count, ms(total), ms(median), ms(p99), ms(max), block from block_figures where count > 0 order by total desc"],
+    ["slowest spans", "select id, name, ms(duration), ancestry(id) from spans order by duration desc limit 20"],
   ] as [string, string][] : []),
 ];
 
