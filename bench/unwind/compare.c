@@ -24,6 +24,8 @@
 #include "base/memory.h"
 #include "hosts/outside/sampler.h"
 
+enum { RBP = 6, RSP = 7, RIP = 16 }; /* numbers in DWARF */
+
 enum {
     PAGE = CRN_UNWIND_PAGE,
     RING_PAGES = 2048,
@@ -69,6 +71,7 @@ typedef struct comparison {
     crn_space *space;
     Dwfl *dwfl;
     const sample *sample;
+    uintptr_t registers[REGISTER_COUNT]; /* of the sample, by their numbers in DWARF */
     frames ours, reference;
     bool complete; /* ours reached the thread's outermost function */
     bool is_stale; /* mappings have to be read */
@@ -80,14 +83,6 @@ typedef struct comparison {
 } comparison;
 
 /* ---- libdw ---- */
-
-static uint64_t dwarf_register(const sample *sample, unsigned number)
-{
-    for (unsigned i = 0; i < REGISTER_COUNT; i++)
-        if (dwarf_numbers[i] == number)
-            return sample->registers[i];
-    return 0;
-}
 
 static pid_t next_thread(Dwfl *dwfl, void *data, void **thread_data)
 {
@@ -110,10 +105,7 @@ static bool get_thread(Dwfl *dwfl, pid_t thread, void *data, void **thread_data)
 static bool set_registers(Dwfl_Thread *thread, void *data)
 {
     const comparison *all = data;
-    Dwarf_Word words[REGISTER_COUNT];
-    for (unsigned i = 0; i < REGISTER_COUNT; i++)
-        words[i] = dwarf_register(all->sample, i);
-    return dwfl_thread_state_registers(thread, 0, REGISTER_COUNT, words);
+    return dwfl_thread_state_registers(thread, 0, REGISTER_COUNT, all->registers);
 }
 
 /* Only the copy: the program has gone on, and its memory is that of a later moment. */
@@ -121,7 +113,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 {
     (void)dwfl;
     const comparison *all = data;
-    uint64_t low = dwarf_register(all->sample, 7), size = all->sample->stack_copied;
+    uint64_t low = all->registers[RSP], size = all->sample->stack_copied;
     if (address < low || size < sizeof *word || address - low > size - sizeof *word)
         return false;
     memcpy(word, all->sample->stack + (address - low), sizeof *word);
@@ -134,9 +126,7 @@ static int take_frame(Dwfl_Frame *frame, void *data)
     frames *reference = &all->reference;
     Dwarf_Addr pc;
     bool interrupted;
-    if (!dwfl_frame_pc(frame, &pc, &interrupted) || reference->count == FRAMES_MOST)
-        return DWARF_CB_ABORT;
-    if (pc == 0)
+    if (!dwfl_frame_pc(frame, &pc, &interrupted) || pc == 0 || reference->count == FRAMES_MOST)
         return DWARF_CB_ABORT;
     reference->addresses[reference->count++] = pc - !interrupted;
     return DWARF_CB_OK;
@@ -179,24 +169,19 @@ static void read_mappings(comparison *all)
 static void walk_ours(comparison *all)
 {
     const sample *sample = all->sample;
-    uint64_t low = dwarf_register(sample, 7);
+    uint64_t low = all->registers[RSP];
     crn_unwind_memory memory = {
         .low = low, .high = low + sample->stack_copied, .shift = (uintptr_t)sample->stack - low};
-    uintptr_t registers[CRN_UNWIND_REGISTERS];
-    for (unsigned i = 0; i < CRN_UNWIND_REGISTERS; i++)
-        registers[i] = dwarf_register(sample, i);
     crn_unwind_walk walk = {.memory = &memory,
-                            .registers = registers,
+                            .registers = all->registers,
                             .local = crn_space_local,
                             .data = all->space,
                             .entry = all->space->entry,
                             .addresses = all->ours.addresses,
                             .most = FRAMES_MOST,
                             .mask = UINT64_MAX};
-    crn_unwind_frame frame = {.pc = dwarf_register(sample, 16),
-                              .stack = low,
-                              .frame = dwarf_register(sample, 6),
-                              .interrupted = true};
+    crn_unwind_frame frame = {
+        .pc = all->registers[RIP], .stack = low, .frame = all->registers[RBP], .interrupted = true};
     uint64_t began = crn_outside_now();
     all->ours.count = crn_unwind_stack(&walk, frame);
     all->ours_ns += crn_outside_now() - began;
@@ -274,6 +259,8 @@ static void take(comparison *all, const sample *sample)
         sample->abi == PERF_SAMPLE_REGS_ABI_NONE || sample->stack_size != STACK)
         return;
     all->sample = sample;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++)
+        all->registers[dwarf_numbers[i]] = sample->registers[i];
     if (all->is_stale)
         read_mappings(all);
     walk_ours(all);

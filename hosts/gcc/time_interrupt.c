@@ -16,11 +16,8 @@ sem_t crn_time_wake;
  * true if the walk met an address that is not cached: the charging thread looks it up. */
 static bool walk(crn_timed *self, const ucontext_t *context, uintptr_t *found, size_t *count)
 {
-    const greg_t *registers = context->uc_mcontext.gregs;
-    crn_unwind_frame frame = {.pc = (uintptr_t)registers[REG_RIP],
-                              .stack = (uintptr_t)registers[REG_RSP],
-                              .frame = (uintptr_t)registers[REG_RBP],
-                              .interrupted = true};
+    uintptr_t registers[CRN_UNWIND_REGISTERS];
+    crn_unwind_frame frame = crn_unwind_interrupted(context, registers);
     *count = 0;
     while (*count < CRN_TIME_DEEPEST) {
         crn_unwind_code code;

@@ -9,40 +9,6 @@
 
 #include "sample.h"
 
-static crn_unwind_frame interrupted_frame(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-    const greg_t *registers = context->uc_mcontext.gregs;
-    return (crn_unwind_frame){.pc = (uintptr_t)registers[REG_RIP],
-                              .stack = (uintptr_t)registers[REG_RSP],
-                              .frame = (uintptr_t)registers[REG_RBP],
-                              .interrupted = true};
-#elif defined(__aarch64__)
-    return (crn_unwind_frame){.pc = context->uc_mcontext.pc,
-                              .stack = context->uc_mcontext.sp,
-                              .frame = context->uc_mcontext.regs[29],
-                              .interrupted = true};
-#else
-    (void)context;
-    return (crn_unwind_frame){.pc = 0};
-#endif
-}
-
-/* Sets the registers to those of the interrupted frame, by their numbers in DWARF. */
-static void read_registers(const ucontext_t *context, uintptr_t registers[CRN_UNWIND_REGISTERS])
-{
-#if defined(__x86_64__)
-    static const uint8_t numbers[CRN_UNWIND_REGISTERS] = {
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    for (size_t i = 0; i < CRN_UNWIND_REGISTERS; i++)
-        registers[i] = (uintptr_t)context->uc_mcontext.gregs[numbers[i]];
-#else
-    (void)context;
-    (void)registers;
-#endif
-}
-
 static void record(crn_sampled *thread, const ucontext_t *context)
 {
     const uint64_t mask = CRN_RING_WORDS - 1;
@@ -57,8 +23,8 @@ static void record(crn_sampled *thread, const ucontext_t *context)
         thread->memory.copy = thread->copy;
         thread->bounds_known = true;
     }
-    uintptr_t registers[CRN_UNWIND_REGISTERS] = {0};
-    read_registers(context, registers);
+    uintptr_t registers[CRN_UNWIND_REGISTERS];
+    crn_unwind_frame frame = crn_unwind_interrupted(context, registers);
     crn_unwind_walk walk = {.memory = &thread->memory,
                             .registers = registers,
                             .addresses = thread->ring,
@@ -67,7 +33,7 @@ static void record(crn_sampled *thread, const ucontext_t *context)
                             .at = at + CRN_HEAD_WORDS};
     uint64_t began = crn_sample_clock(CLOCK_MONOTONIC);
     uint64_t cpu = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
-    size_t count = crn_unwind_stack(&walk, interrupted_frame(context));
+    size_t count = crn_unwind_stack(&walk, frame);
     thread->ring[at & mask] = (uint64_t)count << 1 | walk.complete;
     thread->ring[(at + 1) & mask] = cpu;
     thread->ring[(at + 2) & mask] = crn_sample_clock(CLOCK_MONOTONIC) - began;

@@ -3,6 +3,9 @@
  * Unwinding for processors without a reader of .eh_frame: every function is taken to keep a frame
  * pointer, the default on aarch64. It points to the caller's frame pointer and the return address.
  */
+#include <string.h>
+#include <ucontext.h>
+
 #include "unwind/unwind.h"
 
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
@@ -20,6 +23,20 @@ bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offs
     (void)number;
     (void)offset;
     return false;
+}
+
+crn_unwind_frame crn_unwind_interrupted(const void *context,
+                                        uintptr_t registers[CRN_UNWIND_REGISTERS])
+{
+    memset(registers, 0, CRN_UNWIND_REGISTERS * sizeof *registers);
+#if defined(__aarch64__)
+    const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+    return (crn_unwind_frame){
+        .pc = machine->pc, .stack = machine->sp, .frame = machine->regs[29], .interrupted = true};
+#else
+    (void)context;
+    return (crn_unwind_frame){.pc = 0};
+#endif
 }
 
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)

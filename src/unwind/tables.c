@@ -320,6 +320,21 @@ crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
 
 /* ---- signal frames ---- */
 
+crn_unwind_frame crn_unwind_interrupted(const void *context,
+                                        uintptr_t registers[CRN_UNWIND_REGISTERS])
+{
+    static const uint8_t numbers[CRN_UNWIND_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    const greg_t *all = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    for (size_t i = 0; i < CRN_UNWIND_REGISTERS; i++)
+        registers[i] = (uintptr_t)all[numbers[i]];
+    return (crn_unwind_frame){.pc = (uintptr_t)all[REG_RIP],
+                              .stack = registers[CRN_UNWIND_RSP],
+                              .frame = registers[CRN_UNWIND_RBP],
+                              .interrupted = true};
+}
+
 /* The handler has returned to the kernel's trampoline: the stack pointer points to a ucontext. */
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)
 {

@@ -236,13 +236,19 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
     return true;
 }
 
+/* Returns the frame that a signal has interrupted, by the handler's third argument (ucontext_t),
+ * and sets `registers` to its registers, by their numbers in DWARF; to 0 on processors other than
+ * x86-64. Signal safe. */
+crn_unwind_frame crn_unwind_interrupted(const void *context,
+                                        uintptr_t registers[CRN_UNWIND_REGISTERS]);
+
 /* ---- whole walks ----------------------------------------------------------------- */
 
 typedef struct crn_unwind_walk {
     crn_unwind_memory *memory;
-    /* Of the first frame, by their numbers in DWARF; NULL: not known. */
-    const uintptr_t *registers;
-    bool find_frame; /* an unknown frame pointer (0) is looked for on the stack */
+    const uintptr_t *registers; /* those of the first frame, by their numbers in DWARF; NULL: not
+                                   known */
+    bool find_frame;            /* an unknown frame pointer (0) is looked for on the stack */
 
     /* For another process: returns the address of the copy of its code (crn_unwind_module_add), or
      * 0 if it has none; and the stack pointer with which that process began. NULL: the own process.

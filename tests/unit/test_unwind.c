@@ -105,24 +105,16 @@ static int traced_count;
 
 __attribute__((noinline)) static void walk(const ucontext_t *context)
 {
-    static const uint8_t numbers[CRN_UNWIND_REGISTERS] = {
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    const greg_t *all = context->uc_mcontext.gregs;
     uintptr_t registers[CRN_UNWIND_REGISTERS];
+    crn_unwind_frame frame = crn_unwind_interrupted(context, registers);
     crn_unwind_memory memory = {0};
     crn_unwind_stack_of_thread(&memory.low, &memory.high);
-    for (size_t i = 0; i < CRN_UNWIND_REGISTERS; i++)
-        registers[i] = (uintptr_t)all[numbers[i]];
     crn_unwind_walk walk = {.memory = &memory,
                             .registers = registers,
                             .addresses = walked,
                             .most = FRAMES,
                             .mask = FRAMES - 1};
-    walked_count = crn_unwind_stack(&walk, (crn_unwind_frame){.pc = (uintptr_t)all[REG_RIP],
-                                                              .stack = (uintptr_t)all[REG_RSP],
-                                                              .frame = (uintptr_t)all[REG_RBP],
-                                                              .interrupted = true});
+    walked_count = crn_unwind_stack(&walk, frame);
     walk_complete = walk.complete;
 }
 
