@@ -3,9 +3,9 @@
  * Merges captures that could not be sent. Their figures are added up, so that totals survive.
  *
  * A merge that is interrupted counts nothing twice. First a journal is written with the names of
- * the merged capture and of its sources, then the merged capture, then the sources are deleted, then
- * the journal. Whoever finds a journal ends the merge if the merged capture is whole, or takes it
- * back.
+ * the merged capture and of its sources, then the merged capture, then the sources are deleted,
+ * then the journal. Whoever finds a journal ends the merge if the merged capture is whole, or takes
+ * it back.
  */
 #include "merge_unsent.h"
 
@@ -168,7 +168,8 @@ static bool save(const crn_watch *watch, const crn_profile *profile, const char 
            crn_watch_sync(watch->folder);
 }
 
-/* Leaves the spans of a capture out. It stays the same run, as the database may show a part of it. */
+/* Leaves the spans of a capture out. It stays the same run, as the database may show a part of it.
+ */
 static void reduce(const crn_watch *watch, crn_watched *capture, const char *path,
                    crn_profile *profile)
 {
@@ -253,15 +254,13 @@ static void merge_group(const crn_watch *watch, const group *group, crn_profile 
 
 void crn_watch_merge(crn_watch *watch, uint64_t bytes)
 {
-    uint64_t whole = 0;
+    uint64_t whole = crn_watch_size(watch);
     groups groups = {0};
-    for (size_t i = 0; i < watch->count; i++)
-        whole += (uint64_t)watch->captures[i].info.st_blocks * 512;
     if (whole <= bytes)
         return;
     for (size_t i = 0; i < watch->count && whole > bytes - bytes / 4; i++) {
         crn_watched *capture = &watch->captures[i];
-        uint64_t size = (uint64_t)capture->info.st_blocks * 512;
+        uint64_t size = crn_watched_size(capture);
         if (!capture->finished && !strchr(capture->name, '\n') && collect(&groups, watch, capture))
             whole -= size;
     }

@@ -78,8 +78,8 @@ static void clear(crn_watched *capture)
     crn_metrics_lines_free(&capture->metrics);
 }
 
-/* Lines: "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name. What cannot
- * be read is sent again, which does no harm. */
+/* Lines: "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name. What
+ * cannot be read is sent again, which does no harm. */
 static void read_list(crn_watch *watch)
 {
     char *path = path_in(watch->folder, LIST_NAME), name[NAME_MAX + 1];
@@ -113,9 +113,9 @@ void crn_watch_save(const crn_watch *watch)
         const crn_watched *capture = &watch->captures[i];
         if (capture->begun && !strchr(capture->name, '\n'))
             fprintf(file, "%s %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %s\n",
-                    capture->finished ? "sent" : "begun", (uint64_t)capture->info.st_ino, (uint64_t)capture->info.st_size,
-                    (int64_t)capture->info.st_mtim.tv_sec, (int64_t)capture->info.st_mtim.tv_nsec,
-                    capture->name);
+                    capture->finished ? "sent" : "begun", (uint64_t)capture->info.st_ino,
+                    (uint64_t)capture->info.st_size, (int64_t)capture->info.st_mtim.tv_sec,
+                    (int64_t)capture->info.st_mtim.tv_nsec, capture->name);
     }
     bool good = file && !ferror(file);
     if (file && fclose(file) != 0)
@@ -275,12 +275,24 @@ static int by_age(const void *one, const void *other)
            (a->info.st_mtim.tv_sec < b->info.st_mtim.tv_sec);
 }
 
+uint64_t crn_watched_size(const crn_watched *capture)
+{
+    enum { STAT_BLOCK = 512 };
+    return (uint64_t)capture->info.st_blocks * STAT_BLOCK;
+}
+
+uint64_t crn_watch_size(const crn_watch *watch)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < watch->count; i++)
+        size += crn_watched_size(&watch->captures[i]);
+    return size;
+}
+
 void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes)
 {
-    uint64_t whole = 0;
+    uint64_t whole = crn_watch_size(watch);
     time_t now = time(NULL);
-    for (size_t i = 0; i < watch->count; i++)
-        whole += (uint64_t)watch->captures[i].info.st_blocks * 512;
     if (watch->count)
         qsort(watch->captures, watch->count, sizeof *watch->captures, by_age);
     for (size_t i = 0; i < watch->count; i++) {
@@ -290,7 +302,7 @@ void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes)
             continue;
         char *path = crn_watched_path(watch, capture);
         if (crn_watch_unlink(path)) {
-            whole -= (uint64_t)capture->info.st_blocks * 512;
+            whole -= crn_watched_size(capture);
             crn_terminal_format(stdout, "%s: deleted, as it was sent and %s\n", path,
                                 old ? "is old" : "the folder is large");
         }

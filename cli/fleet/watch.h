@@ -17,10 +17,10 @@ typedef struct crn_watched {
     struct stat info;
     crn_push_state *state;
     crn_metrics_lines metrics; /* of the last time that it was sent */
-    bool finished;      /* all of it was sent, and it cannot grow */
-    bool begun;         /* the database may show what it had earlier */
-    bool seen;          /* it was there at the last scan */
-    unsigned idle, due; /* rounds without a change; rounds until it is read again */
+    bool finished;             /* all of it was sent, and it cannot grow */
+    bool begun;                /* the database may show what it had earlier */
+    bool seen;                 /* it was there at the last scan */
+    unsigned idle, due;        /* rounds without a change; rounds until it is read again */
 } crn_watched;
 
 typedef struct crn_watch {
@@ -51,6 +51,9 @@ bool crn_watch_is_same(const struct stat *one, const struct stat *other);
 bool crn_watch_sync(const char *path);
 /* Deletes a capture and its labels. Returns false if the capture could not be deleted. */
 bool crn_watch_unlink(const char *path);
+/* Return the bytes on disk of a capture, and of all. */
+uint64_t crn_watched_size(const crn_watched *capture);
+uint64_t crn_watch_size(const crn_watch *watch);
 /* Returns the path of a capture; free it with crn_free. */
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
 /* Notes a round in which the capture changed or not. One that does not change is read less and less

@@ -37,7 +37,8 @@ static void by_sql(crn_sql *sql, const char *by)
     crn_sql_add(sql, ")]");
 }
 
-/* Adds figures by block of the runs that match: run, metric, blocks, self, total, and `by_value`. */
+/* Adds figures by block of the runs that match: run, metric, blocks, self, total, and `by_value`.
+ */
 static void figures_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, about->by ? "SELECT run, metric, blocks, self, total, by_value FROM "
@@ -73,7 +74,8 @@ static void sums_sql(crn_sql *sql, const crn_question_about *about)
 }
 
 /* Adds the 99th percentile of the durations of spans that ended, by block. Without FINAL: the same
- * span twice changes no percentile by more than sampling does, and a span that ended is sent once. */
+ * span twice changes no percentile by more than sampling does, and a span that ended is sent once.
+ */
 static void percentiles_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, "(SELECT block, toUInt64(quantileTDigest(0.99)(duration)) AS p99 FROM spans "
@@ -112,6 +114,18 @@ static const crn_question_column top_columns[] = {
     {"runs", CRN_QUESTION_COUNT},  {"span p99", CRN_QUESTION_NS},  {"by", CRN_QUESTION_TEXT},
     {"name", CRN_QUESTION_TEXT},   {"file", CRN_QUESTION_TEXT},    {"line", CRN_QUESTION_COUNT}};
 
+/* Adds the condition that a row's block is the one asked for, or the root. */
+static void blocks_sql(crn_sql *sql, const crn_question_about *about)
+{
+    if (about->block) {
+        crn_sql_add(sql, "block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
+        crn_sql_literal(sql, about->block);
+        crn_sql_add(sql, ")");
+    } else {
+        crn_sql_add(sql, "block GLOBAL IN (SELECT block FROM contexts WHERE depth = 0)");
+    }
+}
+
 /* Adds a table of the cost of each run: of a block, or of everything: run, own, whole. */
 static void costs_sql(crn_sql *sql, const crn_question_about *about)
 {
@@ -121,13 +135,8 @@ static void costs_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, " AND ");
     crn_fleet_filter_runs(about->filter, sql);
     crn_sql_add(sql, ") ARRAY JOIN blocks AS block, self AS s, total AS t");
-    if (about->block) {
-        crn_sql_add(sql, " WHERE block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
-        crn_sql_literal(sql, about->block);
-        crn_sql_add(sql, ")");
-    } else {
-        crn_sql_add(sql, " WHERE block GLOBAL IN (SELECT block FROM contexts WHERE depth = 0)");
-    }
+    crn_sql_add(sql, " WHERE ");
+    blocks_sql(sql, about);
     crn_sql_add(sql, " GROUP BY run)");
 }
 
@@ -154,9 +163,8 @@ static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEX
 /* Writes the SQL of history: the newest runs, the oldest first. */
 static void history_sql(crn_sql *sql, const crn_question_about *about)
 {
-    crn_sql_add(sql,
-                "SELECT started, version, host, run, toUInt64(own) AS own, toUInt64(whole) AS "
-                "whole FROM (SELECT started, version, host, run FROM runs FINAL WHERE ");
+    crn_sql_add(sql, "SELECT started, version, host, run, toUInt64(own) AS own, toUInt64(whole) AS "
+                     "whole FROM (SELECT started, version, host, run FROM runs FINAL WHERE ");
     crn_fleet_filter_sql(about->filter, sql);
     crn_sql_add(sql, " ORDER BY started DESC, run LIMIT %" PRIu64 ") ANY LEFT JOIN ", about->limit);
     costs_sql(sql, about);
@@ -175,31 +183,27 @@ static void hour_states_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_literal(sql, about->metric);
     crn_sql_add(sql, " AND ");
     crn_fleet_filter_runs(about->filter, sql);
-    if (about->block) {
-        crn_sql_add(sql, " AND block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
-        crn_sql_literal(sql, about->block);
-        crn_sql_add(sql, ")");
-    } else {
-        crn_sql_add(sql, " AND block GLOBAL IN (SELECT block FROM contexts WHERE depth = 0)");
-    }
+    crn_sql_add(sql, " AND ");
+    blocks_sql(sql, about);
     crn_sql_add(sql, " GROUP BY run, block, hour");
 }
 
-/* Cost by hour: what a run had at the end of an hour, less what it had at the end of the one before. A
- * run that was reset in between has less than before: all of it is new. */
+/* Cost by hour: what a run had at the end of an hour, less what it had at the end of the one
+ * before. A run that was reset in between has less than before: all of it is new. */
 static void hours_sql(crn_sql *sql, const crn_question_about *about)
 {
-    crn_sql_add(sql,
-                "SELECT moment, uniq(run) AS in_runs, sum(own) AS own, sum(whole) AS whole FROM "
-                "(SELECT run, tupleElement(one, 1) AS moment, tupleElement(one, 2) - "
-                "if(tupleElement(one, 2) >= tupleElement(before, 2), tupleElement(before, 2), 0) AS "
-                "own, tupleElement(one, 3) - if(tupleElement(one, 3) >= tupleElement(before, 3), "
-                "tupleElement(before, 3), 0) AS whole FROM (SELECT run, "
-                "arraySort(groupArray((toUInt32(hour), v, w))) AS list FROM (");
+    crn_sql_add(
+        sql, "SELECT moment, uniq(run) AS in_runs, sum(own) AS own, sum(whole) AS whole FROM "
+             "(SELECT run, tupleElement(one, 1) AS moment, tupleElement(one, 2) - "
+             "if(tupleElement(one, 2) >= tupleElement(before, 2), tupleElement(before, 2), 0) AS "
+             "own, tupleElement(one, 3) - if(tupleElement(one, 3) >= tupleElement(before, 3), "
+             "tupleElement(before, 3), 0) AS whole FROM (SELECT run, "
+             "arraySort(groupArray((toUInt32(hour), v, w))) AS list FROM (");
     hour_states_sql(sql, about);
-    crn_sql_add(sql, ") GROUP BY run, b) ARRAY JOIN list AS one, arrayPushFront(arrayPopBack(list), "
-                     "(toUInt32(0), toUInt64(0), toUInt64(0))) AS before) GROUP BY moment "
-                     "ORDER BY moment");
+    crn_sql_add(sql,
+                ") GROUP BY run, b) ARRAY JOIN list AS one, arrayPushFront(arrayPopBack(list), "
+                "(toUInt32(0), toUInt64(0), toUInt64(0))) AS before) GROUP BY moment "
+                "ORDER BY moment");
 }
 
 static const crn_question_column hours_columns[] = {{"hour", CRN_QUESTION_TIME},
@@ -239,14 +243,15 @@ static const crn_question_column spans_columns[] = {
 static void heat_sql(crn_sql *sql, const crn_question_about *about)
 {
     uint64_t step = about->step ? about->step : 3600;
-    crn_sql_add(sql,
-                "SELECT toUInt32(slot) AS moment, toUInt64(round(exp2(bin / 2))) AS low, "
-                "toUInt64(number) AS number, longest, exemplar FROM (SELECT intDiv(started + "
-                "intDiv(start, 1000000000), %" PRIu64 ") * %" PRIu64 " AS slot, "
-                "floor(log2(duration + 1) * 2) AS bin, count() AS number, max(duration) AS longest, "
-                "argMax(run, duration) AS exemplar FROM (SELECT run, start, duration FROM spans "
-                "FINAL WHERE ",
-                step, step);
+    crn_sql_add(
+        sql,
+        "SELECT toUInt32(slot) AS moment, toUInt64(round(exp2(bin / 2))) AS low, "
+        "toUInt64(number) AS number, longest, exemplar FROM (SELECT intDiv(started + "
+        "intDiv(start, 1000000000), %" PRIu64 ") * %" PRIu64 " AS slot, "
+        "floor(log2(duration + 1) * 2) AS bin, count() AS number, max(duration) AS longest, "
+        "argMax(run, duration) AS exemplar FROM (SELECT run, start, duration FROM spans "
+        "FINAL WHERE ",
+        step, step);
     block_condition(sql, about);
     crn_sql_add(sql, ") ANY LEFT JOIN (SELECT run, toUInt64(toUInt32(started)) AS started FROM "
                      "runs FINAL) USING run GROUP BY slot, bin) ORDER BY moment, low");
@@ -285,10 +290,10 @@ static const crn_question_column slowest_columns[] = {
      word##_sql}
 /* clang-format on */
 
-const crn_question crn_questions[] = {
-    QUESTION(runs, false, false), QUESTION(top, false, true),   QUESTION(trend, true, true),
-    QUESTION(history, true, true), QUESTION(hours, true, true), QUESTION(spans, true, false), QUESTION(heat, true, false),
-    QUESTION(slowest, true, false)};
+const crn_question crn_questions[] = {QUESTION(runs, false, false), QUESTION(top, false, true),
+                                      QUESTION(trend, true, true),  QUESTION(history, true, true),
+                                      QUESTION(hours, true, true),  QUESTION(spans, true, false),
+                                      QUESTION(heat, true, false),  QUESTION(slowest, true, false)};
 const size_t crn_question_count = sizeof crn_questions / sizeof *crn_questions;
 
 void crn_question_metrics(crn_sql *sql, const crn_fleet_filter *filter)
