@@ -21,8 +21,8 @@ enum state {
 
 bitmap_obstack memory;
 
-/* What is known of the strand's stack at a point of the function. A frame is the set of SSA names
- * that hold its height. */
+/* The strand's stack at a point of the function, as far as it is known. A frame is the set of SSA
+ * names that hold its height. */
 struct stack {
     state now = UNKNOWN;
     bool replaced = false; /* the next enter replaces the current frame */

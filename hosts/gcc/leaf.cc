@@ -8,8 +8,8 @@
 
 #include "builtins.h"
 
-/* Of the function that is compiled, by height of a frame that is not pushed: the variable that
- * holds the strand. */
+/* The variable that holds the strand, by height of a frame that is not pushed. This and the
+ * following are of the function that is compiled. */
 static hash_map<tree, tree> *strands;
 
 /* Returns true if the program defines the function, even if it is named like a builtin one. */
@@ -94,7 +94,6 @@ static void visit_markers(function *function, crn_marker wanted, void visit(tree
             visit(crn_marker_height(gsi_stmt(i)));
 }
 
-/* Of the function that is compiled: */
 static bool all_known; /* each leave is of a height in `strands` */
 static bool has_call;  /* it certainly has no red zone */
 static unsigned frame_count;

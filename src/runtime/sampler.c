@@ -211,7 +211,8 @@ static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
 
-/* What sampling has cost: the time of this thread and, for each request, of the owner. */
+/* Figures that give the cost of sampling: processor time of this thread, and requests, each of
+ * which costs a lane's owner some time. */
 typedef struct costs {
     uint64_t rounds, asked, running; /* since the last adaptation */
     uint64_t cpu;                    /* of this thread, at that time */
