@@ -399,6 +399,7 @@ def _():
     capture = path("hourly.cairn")
     program = subprocess.Popen([GROWING, capture], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     expected = []
+    yesterday = int(time.time()) // 3600 * 3600 - 86400
     for hour in range(4):
         program.stdin.write(b"xx")
         program.stdin.flush()
@@ -408,9 +409,10 @@ def _():
         report = json.loads(run(CAIRN, "report", "--json", "--top", "0", "-m", "ticks", capture))
         row = next(row for row in report["flat"] if row["block"]["name"] == "f0")
         expected.append((row["self"]["ticks"], row["inclusive"]["ticks"]))
-        # As if the hours passed: what was inserted moves into the past.
-        SERVER.ask("INSERT INTO hours SELECT service, day, run, metric, block, hour - %d, self_state, "
-                   "total_state FROM hours WHERE hour > now() - 5400" % (86400 + 3600 * (4 - hour)), "hourly")
+        # As if the hours passed: what was inserted moves into the past, even if one ends meanwhile.
+        SERVER.ask("INSERT INTO hours SELECT service, day, run, metric, block, toDateTime(%d), self_state, "
+                   "total_state FROM hours WHERE hour > toDateTime(%d)" % (
+                       yesterday + 3600 * hour, yesterday + 12 * 3600), "hourly")
         SERVER.ask("INSERT INTO hours SELECT * FROM hours", "hourly")  # and once more
     program.stdin.close()
     program.wait()
