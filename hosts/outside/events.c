@@ -180,17 +180,19 @@ static bool is_open(const crn_events *events, pid_t thread)
                                            sizeof *events->threads, by_number);
 }
 
-/* Opens events of all threads, until no new one is found. One that was begun meanwhile may have
- * inherited events as well: is_double tells. */
+/* Opens events of all threads, until no new one can be opened: the kernel lists a first thread that
+ * has ended until its process is gone. A thread that was begun meanwhile may have inherited events
+ * as well: is_double tells. */
 static bool open_threads(crn_events *events, pid_t process)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
-    for (bool more = true; more;) {
+    size_t before;
+    do {
         DIR *folder = opendir(path);
         if (!folder)
             return errno == ENOENT && events->thread_count;
-        more = false;
+        before = events->thread_count;
         for (struct dirent *entry; (entry = readdir(folder));) {
             pid_t thread = (pid_t)atoi(entry->d_name);
             if (thread <= 0 || is_open(events, thread))
@@ -201,11 +203,11 @@ static bool open_threads(crn_events *events, pid_t process)
                 errno = reason;
                 return false;
             }
-            more = true;
         }
         closedir(folder);
-    }
-    return true;
+    } while (events->thread_count > before);
+    errno = ESRCH;
+    return events->thread_count > 0;
 }
 
 static void set_attributes(struct perf_event_attr *attributes, uint64_t period_ns, bool begins)
@@ -237,13 +239,31 @@ static void set_attributes(struct perf_event_attr *attributes, uint64_t period_n
     };
 }
 
-/* Finds out how much a user may have: samples in the kernel, and memory for rings. */
-static bool try_attributes(crn_events *events, pid_t process)
+typedef struct search {
+    crn_events *events;
+    pid_t thread; /* found, 0: none */
+} search;
+
+static void choose_thread(void *data, pid_t process, pid_t thread)
 {
-    int file = open_event(events, process, -1);
+    search *search = data;
+    (void)process;
+    if (search->thread)
+        return;
+    int file = open_event(search->events, thread, -1);
+    if (file >= 0 || errno != ESRCH)
+        search->thread = thread;
+    if (file >= 0)
+        close(file);
+}
+
+/* Finds out how much a user may have: samples in the kernel, and memory for rings. */
+static bool try_attributes(crn_events *events, pid_t thread)
+{
+    int file = open_event(events, thread, -1);
     if (file < 0 && (errno == EACCES || errno == EPERM)) {
         events->attributes.exclude_kernel = 1;
-        file = open_event(events, process, -1);
+        file = open_event(events, thread, -1);
     }
     if (file < 0)
         return false;
@@ -251,7 +271,7 @@ static bool try_attributes(crn_events *events, pid_t process)
     events->attributes.inherit = 0; /* such a ring cannot be mapped */
     ring ring = {0};
     size_t pages = RING_MOST;
-    file = open_event(events, process, -1);
+    file = open_event(events, thread, -1);
     bool fits = file >= 0 && map_ring(&ring, file, &pages);
     if (fits)
         munmap(ring.page, PAGE + ring.size);
@@ -272,7 +292,10 @@ crn_events *crn_events_open(pid_t process, uint64_t period_ns, bool begins)
     events->ring_count = processors > 0 ? (size_t)processors : 1;
     events->rings = crn_calloc(events->ring_count, sizeof *events->rings);
     events->polled = crn_calloc(events->ring_count, sizeof *events->polled);
-    if (!REGISTERS || !try_attributes(events, process) || !open_threads(events, process)) {
+    search search = {events, 0};
+    crn_threads_find(process, choose_thread, &search);
+    if (!REGISTERS || !try_attributes(events, search.thread ? search.thread : process) ||
+        !open_threads(events, process)) {
         int reason = REGISTERS ? errno : ENOSYS;
         crn_events_close(events);
         errno = reason;

@@ -259,18 +259,19 @@ static void read_events(crn_outside *outside, bool all)
 
 /* ---- looks: wall time ---- */
 
-/* Notes whether a process has used processor time: if not, each of its threads is where it was. */
+/* Notes whether a process has used processor time: if not, each of its threads is where it was,
+ * or has ended without an event of the kernel that arrived. */
 static void look_at_space(crn_space *space, void *data)
 {
     enum { SCHED = 2 };
     crn_outside *outside = data;
     clockid_t clock = (clockid_t)(~(unsigned)space->process << 3 | SCHED);
     struct timespec time;
-    space->ended = clock_gettime(clock, &time) != 0;
-    uint64_t run =
-        space->ended ? space->run : (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    bool gone = clock_gettime(clock, &time) != 0;
+    uint64_t run = gone ? space->run : (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
     space->ran = run != space->run;
     space->run = run;
+    space->main_ended = gone || (!space->ran && crn_thread_is_zombie(space->process));
     outside->busy |= space->ran;
 }
 
@@ -300,9 +301,11 @@ static void look(crn_target *target, void *data)
 {
     crn_outside *outside = data;
     uint64_t run, ready, gap = outside->now > target->looked ? outside->now - target->looked : 0;
-    if (target->blocked && (!target->space->ran || target->next > outside->now))
+    const crn_space *space = target->space;
+    if (target->blocked && !space->main_ended && (!space->ran || target->next > outside->now))
         return;
-    if (!crn_target_times(target, &run, &ready)) {
+    bool zombie = space->main_ended && target->thread == space->process;
+    if (zombie || !crn_target_times(target, &run, &ready)) {
         end_target(target, outside);
         return;
     }

@@ -51,12 +51,12 @@ typedef struct crn_space {
     bool same_root;        /* it sees the same files as we do */
     crn_mapping *mappings; /* of code; sorted */
     size_t count, capacity;
-    uintptr_t entry;     /* stack pointer with which the process began; 0: unknown */
-    cairn_block program; /* "[name of the program]", 0: not made */
-    char name[16];       /* of the program, with its NUL */
-    uint64_t run;        /* processor time at the last look, ns */
-    bool ran;            /* since the look before */
-    bool ended;
+    uintptr_t entry;        /* stack pointer with which the process began; 0: unknown */
+    cairn_block program;    /* "[name of the program]", 0: not made */
+    char name[16];          /* of the program, with its NUL */
+    uint64_t run;           /* processor time at the last look, ns */
+    bool ran;               /* since the look before */
+    bool main_ended;        /* its first thread has ended; the others may run on */
     struct crn_code *codes; /* blocks of code that is in no file */
     size_t code_count, code_slots;
     struct crn_space *next;
@@ -143,6 +143,10 @@ size_t crn_targets_count(void);
 void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
                       void *data);
 void crn_target_forget(crn_target *target);
+/* Returns true if a process's first thread has ended while the process still has a number: its
+ * other threads run on, or its parent has not waited for it. /proc and its clocks still have its
+ * times. */
+bool crn_thread_is_zombie(pid_t process);
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
  * it has ended. */
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);

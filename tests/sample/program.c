@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,22 +212,61 @@ static void forks(void)
         pthread_join(threads[i], NULL);
 }
 
+/* ---- programs that go on until they are told to end ---- */
+
+static void wait_until_told(void)
+{
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+}
+
+static bool is_told(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, 0) > 0;
+}
+
+static void *survivor(void *data)
+{
+    (void)data;
+    wait_until_told();
+    work(5);
+    puts("done");
+    exit(7);
+}
+
+/* Ends the first thread; another one runs on. */
+static void leave(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, survivor, NULL);
+    puts("begun");
+    pthread_exit(NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {{"split", split},     {"sleep", sleepers}, {"signals", signals},
+             {"threads", threads}, {"forks", forks},    {"leave", leave}};
+
+/* Usage: PROGRAM PART [until-told]; told by the end of standard input, it runs once more. */
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
+    void (*run)(void) = NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (strcmp(what, "split") == 0)
-        split();
-    else if (strcmp(what, "sleep") == 0)
-        sleepers();
-    else if (strcmp(what, "signals") == 0)
-        signals();
-    else if (strcmp(what, "threads") == 0)
-        threads();
-    else if (strcmp(what, "forks") == 0)
-        forks();
-    else
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0)
+            run = parts[i].run;
+    if (!run)
         return 2;
+    if (argc > 2) {
+        puts("begun");
+        while (!is_told())
+            run();
+    }
+    run();
     puts("done");
     return 7;
 }

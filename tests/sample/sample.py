@@ -216,14 +216,19 @@ def _():
     same(sampled("tool")[:2], ("done\n", 5), "output and status")
 
 
+def until(true):
+    end = time.time() + PATIENCE
+    while not true():
+        assert time.time() < end, "nothing happened for %d seconds" % PATIENCE
+        time.sleep(0.02)
+
+
 @case("a program that is killed leaves a capture that can be read")
 def _():
     capture = os.path.join(WORK, "killed.cairn")
     process = subprocess.Popen([CAIRN, "run", "-o", capture, PROGRAM, "sleep"],
                                stdout=subprocess.DEVNULL, start_new_session=True)
-    end = time.time() + PATIENCE
-    while not os.path.exists(capture) and time.time() < end:
-        time.sleep(0.02)
+    until(lambda: os.path.exists(capture))
     time.sleep(0.5)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -286,24 +291,33 @@ def _():
     assert any(row["block"]["name"].startswith("_PyEval_EvalFrame") for row in report["flat"])
 
 
-def attached(*command, options=(), before=0.2):
-    """Attaches to a process that runs already. Returns the report, and what became of both."""
+def attached(*command, options=()):
+    """Attaches to a process that has said that it begun, and tells it to end: when it is sampled, or
+    with --for after that. Returns the report, and what became of the process."""
     capture = os.path.join(WORK, "attached.cairn")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(before)
-    tool = subprocess.run([CAIRN, "attach", *options, "-o", capture, str(process.pid)], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE,
-                          check=False)
-    output = process.communicate(timeout=PATIENCE)[0]
-    same((tool.returncode, tool.stdout), (0, ""), "cairn attach")
+    if os.path.exists(capture):
+        os.unlink(capture)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    same(process.stdout.readline(), "begun\n", "the program")
+    tool = subprocess.Popen([CAIRN, "attach", *options, "-o", capture, str(process.pid)], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until(lambda: tool.poll() is not None or not options and os.path.exists(capture))
+    process.stdin.close()
+    try:
+        said = tool.communicate(timeout=PATIENCE)[0]
+    finally:
+        tool.kill()
+        process.wait(timeout=PATIENCE)
+    same((tool.returncode, said), (0, ""), "cairn attach")
     report = report_of(capture, "cpu")
     report["wall"] = report_of(capture, "wall")["flat"]
-    return report, output, process.returncode
+    return report, process.stdout.read(), process.returncode
 
 
 @outside("attach: threads that sleep are where they sleep, with the call that they wait in")
 def _():
-    report, output, status = attached(PROGRAM, "sleep", options=["--for", "600ms"])
+    report, output, status = attached(PROGRAM, "sleep", "until-told", options=["--for", "600ms"])
     same((output, status), ("done\n", 7), "output and status")
     names = {row["block"]["name"] for row in report["wall"]}
     assert {"nap", "wait_in_poll", "sleeper", "main"} <= names, names
@@ -316,7 +330,7 @@ def _():
 
 @outside("attach: a process that ends meanwhile")
 def _():
-    report, output, status = attached(PROGRAM, "split", before=0.05)
+    report, output, status = attached(PROGRAM, "split", "until-told")
     same((output, status), ("done\n", 7), "output and status")
     assert costs(report, "cpu", "main") > 50e6, report["metrics"]
 
@@ -324,20 +338,31 @@ def _():
 @outside("attach: threads begin, end and fork")
 def _():
     for what in "threads", "forks":
-        report, output, status = attached(PROGRAM, what, before=0.02)
+        report, output, status = attached(PROGRAM, what, "until-told")
         same((output, status), ("done\n", 7), "output and status")
         assert total(report, "wall") > 0, report["metrics"]
+
+
+@outside("attach: a process whose first thread has ended, and for which nobody waits when it ends")
+def _():
+    report, output, status = attached(PROGRAM, "leave")
+    same((output, status), ("done\n", 7), "output and status")
+    assert total(report, "cpu") > 10e6, report["metrics"]
 
 
 @outside("attach: 1,000 threads")
 def _():
     report, output, _ = attached("python3", "-c", """
-import threading, time
-threads = [threading.Thread(target=time.sleep, args=(3,)) for _ in range(1000)]
+import sys, threading
+told = threading.Event()
+threads = [threading.Thread(target=told.wait) for _ in range(1000)]
 for thread in threads: thread.start()
+print("begun", flush=True)
+sys.stdin.read()
+told.set()
 for thread in threads: thread.join()
 print("done")
-""", options=["--for", "500ms"], before=1.5)
+""", options=["--for", "500ms"])
     same(output, "done\n", "output")
     assert total(report, "wall") > 1000 * 0.4e9, report["metrics"]
 
