@@ -6,6 +6,7 @@ events, and runs page.mjs, which drives the page of cairn view with them in Debi
 page.py CAIRN JOBS PLAY_STREAM LIVE SOURCES FOLDER [PICTURES]
 playwright-core and axe-core are installed in FOLDER once, in the versions of the lock file.
 """
+import json
 import os
 import shutil
 import struct
@@ -66,15 +67,20 @@ def capture_deep(folder):
 
 
 def capture_jobs(path):
-    """The pages need spans on all three lanes. On a busy machine one of the two workers may be too
-    late for any job; then the program runs again."""
-    for _ in range(20):
+    """The pages need spans on all three lanes, and some samples of wall time. On a busy machine one of
+    the two workers may be too late for any job, and the sampling thread for a sample; then the program
+    runs again."""
+    tries = 100
+    for _ in range(tries):
         subprocess.run([JOBS], check=True, env=dict(os.environ, CAIRN_OUT=path))
         lanes = subprocess.run([CAIRN, "query", path, "select distinct lane from spans"], check=True,
                                capture_output=True, text=True).stdout.split()
-        if len(lanes) == 1 + 3:  # with the heading
+        report = json.loads(subprocess.run([CAIRN, "report", "--json", path], check=True,
+                                           capture_output=True, text=True).stdout)
+        wall = next(metric for metric in report["metrics"] if metric["name"] == "wall")
+        if len(lanes) == 1 + 3 and 2 <= wall["sampling"]["samples"] < 100:  # 1: the heading
             return
-    raise AssertionError("one worker took all jobs in 20 runs")
+    raise AssertionError("one worker took all jobs, or no sample was taken, in %d runs" % tries)
 
 
 C_PROGRAM = """#include <stdlib.h>
