@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hook.c - Lua linked as in cairn-lua and set up as in lua5.4, with a hook.
+ * hook.c - Lua linked as in cairn-lua5.4 and set up as in lua5.4, with a hook.
  *
  * The empty hook is a baseline: it costs what Lua itself takes to call one. The recording hook
  * writes the calls of the main coroutine as a stream (bench/stream.h), with a tick a call.

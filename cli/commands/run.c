@@ -328,7 +328,7 @@ static int run_script(const char *script)
 {
     const char *host = crn_run_host(script);
     if (!host)
-        return crn_cli_fail("the host for scripts, such as cairn-lua, is neither beside the tool "
+        return crn_cli_fail("the host for scripts, such as cairn-lua5.4, is neither beside the tool "
                             "nor in %s: install it, or build with -Dlua=enabled",
                             CAIRN_LIBEXEC_DIR);
     static char end[] = "--";

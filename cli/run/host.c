@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds hosts: programs called cairn-NAME, which run scripts of the language NAME.
+ * Finds hosts: programs called cairn-NAME, which run scripts in place of the interpreter NAME: a
+ * language and the version that the host has, as in cairn-lua5.4.
  */
 #include <glob.h>
 #include <limits.h>
@@ -54,26 +55,60 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static size_t language_length(const char *name)
+{
+    return strcspn(name, "0123456789");
+}
+
+static bool is_language(const char *host, const char *language)
+{
+    const char *name = name_of(host);
+    size_t length = language_length(name);
+    return strncmp(language, name, length) == 0 && !language[length];
+}
+
 const char *crn_run_suffix(const char *script)
 {
     const crn_list *hosts = find_hosts();
     const char *suffix = strrchr(base_of(script), '.');
     for (size_t i = 0; suffix && i < hosts->count; i++)
-        if (strcmp(suffix + 1, name_of(hosts->list[i])) == 0)
+        if (is_language(hosts->list[i], suffix + 1))
             return suffix;
     return NULL;
+}
+
+bool crn_run_find_on_path(const char *name, char found[PATH_MAX])
+{
+    struct stat info;
+    const char *list = getenv("PATH");
+    while (list && *list) {
+        size_t length = strcspn(list, ":");
+        snprintf(found, PATH_MAX, "%.*s/%s", (int)length, list, name);
+        if (access(found, X_OK) == 0 && stat(found, &info) == 0 && S_ISREG(info.st_mode))
+            return true;
+        list += length + (list[length] == ':');
+    }
+    return false;
+}
+
+/* Returns true if the name has the host's language and no other version than the host's. */
+static bool is_name_of(const char *name, const char *host)
+{
+    return strcmp(name, name_of(host)) == 0 || is_language(host, name);
 }
 
 bool crn_run_is_interpreter(const char *program)
 {
     const crn_list *hosts = find_hosts();
-    for (size_t i = 0; i < hosts->count; i++) {
-        const char *name = name_of(hosts->list[i]), *base = base_of(program);
-        size_t length = strlen(name);
-        if (strncmp(base, name, length) == 0 &&
-            !base[length + strspn(base + length, "0123456789.")])
-            return true;
-    }
+    char found[PATH_MAX], real[PATH_MAX];
+    const char *target = strchr(program, '/')                   ? program
+                         : crn_run_find_on_path(program, found) ? found
+                                                                : NULL;
+    /* A name without a version is a link to the interpreter of one, on most systems. */
+    bool is_linked = target && realpath(target, real);
+    for (size_t i = 0; i < hosts->count; i++)
+        if (is_name_of(base_of(program), hosts->list[i]))
+            return !is_linked || is_name_of(base_of(real), hosts->list[i]);
     return false;
 }
 
@@ -82,7 +117,7 @@ const char *crn_run_host(const char *script)
     const crn_list *hosts = find_hosts();
     const char *suffix = crn_run_suffix(script);
     for (size_t i = 0; i < hosts->count; i++)
-        if (!suffix || strcmp(suffix + 1, name_of(hosts->list[i])) == 0)
+        if (!suffix || is_language(hosts->list[i], suffix + 1))
             return hosts->list[i];
     return NULL;
 }

@@ -94,7 +94,8 @@ const char *crn_run_host(const char *script);
 /* Returns the script's suffix, ".lua", if there is a host of that name; else NULL. */
 const char *crn_run_suffix(const char *script);
 
-/* Returns true if the program is a host's interpreter: the host's name and a version, "lua5.4". */
+/* Returns true if a host stands in for the program: an interpreter of the host's language and
+ * version, "lua5.4", or without a version, "lua", unless that is a link to another version. */
 bool crn_run_is_interpreter(const char *program);
 
 /* Told about the program's process. */

@@ -49,27 +49,16 @@ static bool read_line(const char *path, char line[PATH_MAX], char **interpreter,
     return **interpreter != '\0';
 }
 
-bool crn_run_find_on_path(const char *name, char found[PATH_MAX])
-{
-    struct stat info;
-    const char *list = getenv("PATH");
-    while (list && *list) {
-        size_t length = strcspn(list, ":");
-        snprintf(found, PATH_MAX, "%.*s/%s", (int)length, list, name);
-        if (access(found, X_OK) == 0 && stat(found, &info) == 0 && S_ISREG(info.st_mode))
-            return true;
-        list += length + (list[length] == ':');
-    }
-    return false;
-}
-
 char *crn_run_script_interpreter(const char *path)
 {
     char line[PATH_MAX], *interpreter, *argument;
-    if (!read_line(path, line, &interpreter, &argument) || crn_run_suffix(path))
+    bool suffixed = crn_run_suffix(path);
+    if (!read_line(path, line, &interpreter, &argument) || (suffixed && access(path, X_OK) != 0))
         return NULL;
     if (strcmp(base_of(interpreter), "env") == 0)
         interpreter = argument;
+    if (suffixed && (!*interpreter || *interpreter == '-'))
+        return NULL;
     return crn_run_is_interpreter(interpreter) ? NULL : crn_strdup(interpreter);
 }
 

@@ -129,7 +129,7 @@ void crn_host_describe(crn_host *host, const crn_host_options *options);
 
 /* ---- the interpreter's own functions -------------------------------------------- */
 
-/* cairn-lua interposes these (interpose.c), but its own code calls the real ones. The module is
+/* cairn-lua5.4 interposes these (interpose.c), but its own code calls the real ones. The module is
  * loaded into an unmodified interpreter. */
 #ifdef CRN_LUA_MODULE
 #define CRN_REAL(name) __asm__(#name)

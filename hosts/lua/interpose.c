@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * interpose.c - what cairn-lua interposes between the program and the interpreter. The linker's
+ * interpose.c - what cairn-lua5.4 interposes between the program and the interpreter. The linker's
  * --wrap redirects calls of Lua's own libraries, and the version script (cairn-lua.map) those of C
  * modules. Lua itself is as Debian built it.
  */

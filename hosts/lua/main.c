@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c - cairn-lua, which `cairn run` starts for Lua programs:
- * cairn-lua --output=FILE [--OPTION[=VALUE]...] -- SCRIPT [ARGUMENT...]
+ * main.c - cairn-lua5.4, which `cairn run` starts for Lua programs:
+ * cairn-lua5.4 --output=FILE [--OPTION[=VALUE]...] -- SCRIPT [ARGUMENT...]
  */
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -81,13 +80,6 @@ struct crn_events {
     waiting *waiting;
     size_t waiting_count, waiting_capacity;
 };
-
-uint64_t crn_outside_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Makes room for one more. */
 static void *room(void *array, size_t count, size_t *capacity, size_t size)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -16,6 +17,13 @@ enum { SLOTS = 1 << 12 };
 
 static crn_target *slots[SLOTS];
 static size_t count;
+
+uint64_t crn_outside_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static crn_target **slot_of(pid_t thread)
 {

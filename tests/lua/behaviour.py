@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -304,6 +305,29 @@ def many_texts():
 def interpreter_in_place_of_a_script():
     found = run([CAIRN, "run", "lua5.4", "script.lua"])
     assert found.returncode == 2 and "cairn run script.lua" in found.stderr, found
+
+
+@test
+def interpreters_of_other_versions_are_programs():
+    """They run as they are, sampled; that of the host's version is refused as above."""
+    if not os.path.exists(SAMPLER):
+        return
+    write("version.lua", "print(_VERSION)\n")
+    for name in ("lua5.1", "lua5.2", "lua5.3", "luajit"):
+        if not shutil.which(name):
+            continue
+        plain = run([name, "version.lua"])
+        write("other", "#!/usr/bin/env %s\nprint(_VERSION)\n" % name)
+        os.chmod("other", 0o755)
+        shutil.copy("other", "other.lua")
+        os.symlink(shutil.which(name), "lua")
+        for program in ([name, "version.lua"], ["./lua", "version.lua"], ["./other"], ["./other.lua"]):
+            found = run([CAIRN, "run", "-o", "other.cairn", *program])
+            assert found.stdout == plain.stdout, (program, found, plain)
+        os.unlink("lua")
+    write("script", "#!/usr/bin/env lua5.4\nprint(_VERSION)\n")
+    os.chmod("script", 0o755)
+    assert run([CAIRN, "run", "-o", "other.cairn", "./script"]).stdout == "Lua 5.4\n"
 
 
 @test
