@@ -106,14 +106,18 @@ static int by_p(const void *one, const void *other)
     return (left < right) - (left > right);
 }
 
+/* By this much p values are raised if machines' speeds are estimated from the same figures: without
+ * it bench-fleet blames a wrong function in up to 5.2 % of fleets, not 5. */
+static const double ESTIMATED_SPEEDS = 1.25;
+
 /* Adjusts the p values to the number of tests by Holm's method: the smallest is multiplied by that
  * number, the next by one less, and so on. */
-static void adjust(crn_fleet_compare *compare)
+static void adjust(crn_fleet_compare *compare, bool divided)
 {
-    double least = 0;
+    double least = 0, more = divided ? ESTIMATED_SPEEDS : 1;
     qsort(compare->changes, compare->count, sizeof *compare->changes, by_p);
     for (size_t i = 0; i < compare->count; i++) {
-        double p = compare->changes[i].p * (double)(compare->count - i);
+        double p = compare->changes[i].p * (double)(compare->count - i) * more;
         p = p > 1 ? 1 : p;
         least = p > least ? p : least;
         compare->changes[i].p = least;
@@ -140,7 +144,7 @@ static void test_functions(crn_fleet_compare *compare, const crn_fleet_costs *co
     for (size_t c = 0; c < columns; c++)
         if (means[c] > 0 && means[c] >= least)
             compare->changes[compare->count++] = change_of(costs, values + c, columns, (uint32_t)c);
-    adjust(compare);
+    adjust(compare, divide);
     crn_free(values);
 }
 
