@@ -158,6 +158,11 @@ static const crn_option options[] = {
      .help = "Record this share of span trees, such as 0.01, each completely", .set = set_rate},
     {"span-cpu", .help = "Processor time of each span, to tell work from waiting",
      .more = "It takes two system calls a span.", .set = record},
+    {"off-core",
+     .help = "Record when threads have no core, and whether they wait or are ready to run",
+     .more = "The kernel's context switches tell; where they may not be read, "
+             "/proc/self/task/*/schedstat does, every few milliseconds.",
+     .set = record},
     {"span-histograms",
      .help = "Record histograms of span durations, by block and attribute; also with --spans=off",
      .set = record},

@@ -22,12 +22,12 @@ static void set_number(json_t *json, const char *key, uint64_t number)
 
 static json_t *part_json(const crn_explain_report *report, const crn_explain_part *part)
 {
-    static const char *const kinds[] = {"self",    "number", "duration", "overlap",
-                                        "waiting", "queue",  "work",     "wait"};
+    static const char *const kinds[] = {"self",  "number", "duration", "overlap", "waiting",
+                                        "ready", "queue",  "work",     "wait"};
     json_t *json = json_object();
     json_object_set_new(json, "part", json_string(kinds[part->kind]));
     json_object_set_new(json, "block",
-                        part->kind == CRN_EXPLAIN_SELF || part->kind == CRN_EXPLAIN_WAITING
+                        crn_explain_is_own(part->kind)
                             ? json_null()
                             : crn_json_block(report->source->profile, part->block));
     json_object_set_new(json, "share", real(part->share));

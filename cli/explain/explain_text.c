@@ -42,13 +42,16 @@ static void name_part(crn_texts_row *row, const crn_explain_report *report,
                                          [CRN_EXPLAIN_DURATION] = "duration of ",
                                          [CRN_EXPLAIN_OVERLAP] = "overlap of ",
                                          [CRN_EXPLAIN_WAITING] = "self time without a processor",
+                                         [CRN_EXPLAIN_READY] = "ready, no core free",
                                          [CRN_EXPLAIN_STAGE_QUEUE] = "queueing before ",
                                          [CRN_EXPLAIN_STAGE_WORK] = "work of ",
                                          [CRN_EXPLAIN_STAGE_WAIT] = "waiting of "};
     snprintf(row->before, sizeof row->before, "%s", before[part->kind]);
     if (part->kind == CRN_EXPLAIN_SELF && report->explain->has_cpu)
         snprintf(row->before, sizeof row->before, "work");
-    if (part->kind != CRN_EXPLAIN_SELF && part->kind != CRN_EXPLAIN_WAITING)
+    if (part->kind == CRN_EXPLAIN_WAITING && report->explain->has_ready)
+        snprintf(row->before, sizeof row->before, "waiting");
+    if (!crn_explain_is_own(part->kind))
         row->block = report->source->profile->blocks[part->block];
 }
 

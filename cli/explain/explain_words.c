@@ -40,6 +40,9 @@ void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
     case CRN_EXPLAIN_WAITING:
         crn_words_add(words, "how long it waits");
         break;
+    case CRN_EXPLAIN_READY:
+        crn_words_add(words, "how long no core is free for it");
+        break;
     case CRN_EXPLAIN_STAGE_QUEUE:
         crn_words_add(words, "how long work queues before %.200s", name);
         break;

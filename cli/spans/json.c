@@ -83,6 +83,19 @@ static void set_ancestors(json_t *json, const crn_spans_report *report, uint32_t
     json_object_set_new(json, "more", json_boolean(at != CRN_SPAN_NONE));
 }
 
+/* Adds the times without a core, where they were recorded. */
+static void set_off_core(json_t *json, const crn_spans_report *report, uint32_t span)
+{
+    const crn_trace *trace = report->source.trace;
+    uint64_t ready = trace->ready ? trace->ready[span] : UINT64_MAX;
+    if (ready == UINT64_MAX || trace->cpu[span] == UINT64_MAX)
+        return;
+    uint64_t duration = crn_span_duration(report->source.spans, span);
+    uint64_t active = trace->cpu[span] + ready;
+    set_number(json, "waiting", duration > active ? duration - active : 0);
+    set_number(json, "ready", ready);
+}
+
 json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
 {
     const crn_span *its = &report->source.trace->spans[span];
@@ -91,6 +104,7 @@ json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
     set_number(json, "start", its->start);
     set_number(json, "duration", crn_span_duration(report->source.spans, span));
     set_number(json, "self", crn_span_self(report->source.spans, span));
+    set_off_core(json, report, span);
     json_object_set_new(json, "open", json_boolean(its->open));
     json_object_set_new(json, "handed_off", json_boolean(its->handed_off));
     json_object_set_new(json, "orphaned", json_boolean(its->orphaned));

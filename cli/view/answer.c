@@ -164,6 +164,7 @@ static const struct route {
     {"span-flame", crn_view_span_flame},
     {"timeline", crn_view_timeline},
     {"counters", crn_view_counters},
+    {"moments", crn_view_moments},
     {"iterations", crn_view_iterations},
     {"sql", crn_view_sql},
     {"schema", crn_view_schema},

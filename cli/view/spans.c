@@ -299,6 +299,9 @@ static void write_look(FILE *out, const crn_view_file *file, const crn_view_choi
                           crn_json_number((window->to - window->from) / window->pixels));
     crn_json_write_member(out, "lanes", lanes);
     crn_json_write_member(out, "counters", crn_json_number(file->counters->count));
+    crn_json_write_member(
+        out, "moments",
+        crn_json_number((uint64_t)file->trace->event_count + file->trace->off_core_count));
     crn_json_write_member(out, "arrows_left_out", crn_json_number(look->arrows_left_out));
     crn_json_write_member(out, "counts", counts_json(file, window));
     write_bars(out, file, look, used);

@@ -86,6 +86,9 @@ static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
     put_answer(out, view, "counters", crn_view_counters,
                (crn_view_item[]){{"pixels", "2000"}, {NULL, NULL}});
     fputs(",\n", out);
+    put_answer(out, view, "moments", crn_view_moments,
+               (crn_view_item[]){{NULL, NULL}, {NULL, NULL}});
+    fputs(",\n", out);
     put_answer(out, view, "spans", crn_view_spans, (crn_view_item[]){{"top", "0"}, {NULL, NULL}});
     fputs(",\n", out);
     put_answer(out, view, "missing", crn_view_spans,

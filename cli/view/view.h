@@ -142,7 +142,7 @@ typedef struct crn_view {
     char *uploads;      /* folder of files that were dropped onto the page; NULL: none yet */
     unsigned upload_count;
     struct crn_database *fleet; /* cairn view --fleet; NULL: none */
-    atomic_uint readers; /* threads that read spans */
+    atomic_uint readers;        /* threads that read spans */
     pthread_mutex_t lock;
     pthread_cond_t looked; /* signalled when a file's spans have been read */
 } crn_view;
@@ -218,7 +218,7 @@ crn_view_answer crn_view_report, crn_view_measured, crn_view_steps, crn_view_seq
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
 crn_view_answer crn_view_diff, crn_view_diff_flame, crn_view_why;
 crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_counters,
-    crn_view_iterations;
+    crn_view_moments, crn_view_iterations;
 crn_view_answer crn_view_explain, crn_view_latency, crn_view_whatif, crn_view_span_flame;
 crn_view_answer crn_view_sql, crn_view_schema;
 
@@ -294,7 +294,8 @@ bool crn_view_upload_open(crn_view *view, const char *path);
 
 /* ---- runs in a fleet's database: cairn view --fleet ---- */
 
-/* Fetches the sum of the runs that match as one more file. Returns false after printing an error. */
+/* Fetches the sum of the runs that match as one more file. Returns false after printing an error.
+ */
 bool crn_view_fleet_begin(crn_view *view);
 /* The database's services and versions; a question of cairn fleet; a comparison; and opening of a
  * run, or of the sum of several, as one more file. */

@@ -229,6 +229,28 @@ static int counter_set(lua_State *L)
     return 0;
 }
 
+/* cairn.event(text): this happened now. */
+static int event_add(lua_State *L)
+{
+    const char *text = luaL_checkstring(L, 1);
+    crn_host *host = host_here(L);
+    if (host)
+        cairn_log_add(host->running->strand, CAIRN_LEVEL_NONE, text);
+    return 0;
+}
+
+/* cairn.log(level, line): a line of a log; level is "debug", "info", "warning" or "error". */
+static int log_add(lua_State *L)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "error", NULL};
+    int level = luaL_checkoption(L, 1, NULL, levels);
+    const char *line = luaL_checkstring(L, 2);
+    crn_host *host = host_here(L);
+    if (host)
+        cairn_log_add(host->running->strand, (cairn_level)(CAIRN_LEVEL_DEBUG + level), line);
+    return 0;
+}
+
 /* ---- hand-offs ------------------------------------------------------------------------ */
 
 /* cairn.handoff(): a token for the current work; nil if nothing is recorded. */
@@ -279,6 +301,7 @@ static int handoff_adopt(lua_State *L)
 
 static const luaL_Reg functions[] = {{"scope", scope_open},     {"begin", scope_open},
                                      {"finish", scope_close},   {"counter", counter_set},
+                                     {"event", event_add},      {"log", log_add},
                                      {"handoff", handoff_take}, {"traceparent", handoff_write},
                                      {"adopt", handoff_adopt},  {NULL, NULL}};
 

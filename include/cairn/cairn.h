@@ -192,6 +192,8 @@ typedef struct cairn_options {
                                   spans too, and also if `spans` is off; default: off */
     bool span_cpu;             /* measure the processor time of each span: two system calls a
                                   span; default: off */
+    bool off_core;             /* record when threads have no core, and whether they wait or are
+                                  ready to run, by a thread of the profile; default: off */
 
     /* Limit on bytes of spans of a lane, and equally of their attributes and edges; at least 1 MiB.
      * Default 0: up to file_limit if the first are kept, 64 MiB if the last are kept. */
@@ -211,7 +213,7 @@ typedef struct cairn_options {
 /* clang-format off */
 #define CAIRN_OPTIONS_DEFAULT                                                                      \
     {sizeof(cairn_options), NULL, NULL, NULL, CAIRN_WALL_OFF, CAIRN_CPU_OFF, CAIRN_SAMPLER_THREAD, \
-     1000000, 0.01, 1, 1, 1024, 4194304, (uint64_t)4 << 30, false, false, false, 0,                \
+     1000000, 0.01, 1, 1, 1024, 4194304, (uint64_t)4 << 30, false, false, false, false, 0,         \
      CAIRN_SPANS_KEEP_FIRST, 1, false, NULL}
 /* clang-format on */
 

@@ -254,6 +254,12 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
 #define CAIRN_COUNTER(name, ...)                                                                   \
     CAIRN_PRIV_ATTRIBUTE(double, cairn_counter_set, name, __VA_ARGS__, cairn_thread_strand(), 0)
 
+/* CAIRN_EVENT("loop closed"): this happened now (cairn_event_add). The text is a string literal.
+ * CAIRN_LOG(CAIRN_LEVEL_WARNING, line): a line of a log, any text (cairn_log_add). On the thread's
+ * own strand or the one given last. */
+#define CAIRN_EVENT(...) CAIRN_PRIV_EVENT(__VA_ARGS__, cairn_thread_strand(), 0)
+#define CAIRN_LOG(level, ...) CAIRN_PRIV_LOG(level, __VA_ARGS__, cairn_thread_strand(), 0)
+
 /* ---- implementation ----------------------------------------------------------------- */
 
 #ifdef CAIRN_DISABLE
@@ -324,6 +330,9 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
 #define CAIRN_PRIV_UNUSED(one, other) ((void)(0 ? ((void)(one), (void)(other)) : (void)0))
 #define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...) CAIRN_PRIV_UNUSED(given, on)
 #define CAIRN_PRIV_NAME(key, text, on, ...) CAIRN_PRIV_UNUSED(text, on)
+#define CAIRN_PRIV_EVENT(text, on, ...) CAIRN_PRIV_UNUSED(on, on)
+#define CAIRN_PRIV_LOG(level, line, on, ...)                                                       \
+    ((void)(0 ? ((void)(level), (void)(line), (void)(on)) : (void)0))
 #else
 #define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...)                                       \
     do {                                                                                           \
@@ -344,6 +353,22 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
             cairn_span_name(cairn_priv_strand_here,                                                \
                             cairn_place_key(cairn_priv_strand_here, &cairn_priv_key),              \
                             cairn_place_text(cairn_priv_strand_here, &cairn_priv_text));           \
+    } while (0)
+
+#define CAIRN_PRIV_EVENT(text, on, ...)                                                            \
+    do {                                                                                           \
+        static cairn_place cairn_priv_text = CAIRN_PLACE_WORD(text);                               \
+        cairn_strand *cairn_priv_strand_here = (on);                                               \
+        if (cairn_priv_strand_here)                                                                \
+            cairn_event_add(cairn_priv_strand_here,                                                \
+                            cairn_place_text(cairn_priv_strand_here, &cairn_priv_text));           \
+    } while (0)
+
+#define CAIRN_PRIV_LOG(level, line, on, ...)                                                       \
+    do {                                                                                           \
+        cairn_strand *cairn_priv_strand_here = (on);                                               \
+        if (cairn_priv_strand_here)                                                                \
+            cairn_log_add(cairn_priv_strand_here, (level), (line));                                \
     } while (0)
 #endif
 

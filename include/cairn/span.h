@@ -119,6 +119,25 @@ CAIRN_API void cairn_handoff_leave(cairn_strand *strand);
  * attribute, and a reading of the clock; 24 bytes. */
 CAIRN_API void cairn_counter_set(cairn_strand *strand, cairn_key key, double value);
 
+/* ---- events and log lines ------------------------------------------------------------ */
+
+/* Importance of a log line; CAIRN_LEVEL_NONE is an event without one. */
+typedef enum cairn_level {
+    CAIRN_LEVEL_NONE = 0,
+    CAIRN_LEVEL_DEBUG = 1,
+    CAIRN_LEVEL_INFO = 2,
+    CAIRN_LEVEL_WARNING = 3,
+    CAIRN_LEVEL_ERROR = 4
+} cairn_level;
+
+/* Record that something happened now: an event with a stored text (cairn_text_add), a line of a
+ * log, which is copied, up to CAIRN_TEXT_MAX bytes. Like a counter's value, it belongs to the
+ * innermost open span, or else to the last one of the lane; before a lane's first span nothing is
+ * recorded. Nothing is printed. Cost: a reading of the clock, and 24 bytes for an event or for each
+ * 16 bytes of a line and once more. */
+CAIRN_API void cairn_event_add(cairn_strand *strand, cairn_text text);
+CAIRN_API void cairn_log_add(cairn_strand *strand, cairn_level level, const char *line);
+
 /* ---- missing time ------------------------------------------------------------------- */
 
 /* Durations of ended spans, and the part of them in which no child ran on any thread. Sums, in

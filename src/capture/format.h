@@ -41,9 +41,11 @@ typedef enum crn_section_kind {
     CRN_SECTION_KINDS = 16,       /* number of entries in `used` */
     CRN_SECTION_TREES = 16,       /* crn_disk_tree, each followed by its nodes, from byte 8 on,
                                      up to one without nodes */
-    CRN_SECTION_COUNTS = 17 /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP bytes
-                               of crn_disk_counts, each followed by its counters, up to one whose
-                               tree is 0 */
+    CRN_SECTION_COUNTS = 17,      /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP
+                                     bytes of crn_disk_counts, each followed by its counters, up to
+                                     one whose tree is 0 */
+    CRN_SECTION_OFF_CORE = 18     /* crn_disk_off_core: when a lane's thread had no core, up to one
+                                     whose begin is 0 */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
@@ -157,9 +159,11 @@ typedef enum crn_detail_kind {
     CRN_DETAIL_CPU = 10,    /* value: processor time of the thread in the span, ns */
     CRN_DETAIL_NAME = 16,   /* value: the attribute's text, as offset into the strings */
     CRN_DETAIL_COUNTER = 18, /* key: the counter; value: the bits of a double; more: clock */
-    CRN_DETAIL_REMOTE = 17   /* value, more: the 16 bytes of a trace id, in written order; a
+    CRN_DETAIL_REMOTE = 17,  /* value, more: the 16 bytes of a trace id, in written order; a
                                 CRN_DETAIL_MORE right behind it has the 8 bytes of the requesting
                                 span's id in `value`, likewise; key: the flags */
+    CRN_DETAIL_EVENT = 19    /* key: cairn_level; value: clock; more: its text, as offset into the
+                                strings; 0: the text is in the CRN_DETAIL_MORE right behind it */
 } crn_detail_kind;
 
 typedef struct crn_disk_detail {
@@ -268,6 +272,18 @@ typedef struct crn_disk_counts {
     uint32_t record; /* context; 0: unused */
 } crn_disk_counts;
 
+/* A time in which a lane's thread had no core for waiting + ready ns. If that is the whole time,
+ * the wait came first; otherwise it is not known when. Times are of CLOCK_MONOTONIC, ns. The first
+ * entry of a thread has no length: before it nothing is known. */
+typedef struct crn_disk_off_core {
+    uint64_t begin; /* stored last; 0: no entry yet */
+    uint64_t end;   /* 0: it has none yet */
+    uint64_t waiting;
+    uint64_t ready;    /* able to run */
+    uint32_t woken_by; /* number + 1 of the lane that ended the wait; 0: not known */
+    uint32_t spare;
+} crn_disk_off_core;
+
 typedef struct crn_disk_origin {
     uint64_t name; /* of the lane's first span, in the capture that recorded it */
 } crn_disk_origin;
@@ -316,6 +332,7 @@ _Static_assert(sizeof(crn_disk_origin) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_tree) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_node) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_counts) == 8, "on disk");
+_Static_assert(sizeof(crn_disk_off_core) == 40, "on disk");
 _Static_assert(sizeof(crn_disk_ring) == 24, "on disk");
 _Static_assert(sizeof(crn_disk_histogram) == 12288, "on disk");
 

@@ -147,7 +147,7 @@ static double effect(double from, double to, double b_from, double b_to, double 
 void crn_product_effects(const crn_product *from, const crn_product *to,
                          double by[CRN_EXPLAIN_KINDS])
 {
-    by[CRN_EXPLAIN_SELF] = by[CRN_EXPLAIN_WAITING] = 0;
+    by[CRN_EXPLAIN_SELF] = by[CRN_EXPLAIN_WAITING] = by[CRN_EXPLAIN_READY] = 0;
     by[CRN_EXPLAIN_NUMBER] =
         effect(from->number, to->number, from->duration, to->duration, from->overlap, to->overlap);
     by[CRN_EXPLAIN_DURATION] =

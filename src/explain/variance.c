@@ -20,6 +20,8 @@ typedef struct sums {
     double figures[CRN_EXPLAIN_KINDS]; /* sums */
 } sums;
 
+enum { OWN = 3 /* parts of self time */ };
+
 typedef struct working {
     const crn_spans *spans;
     crn_explain *explain;
@@ -31,7 +33,9 @@ typedef struct working {
     crn_child_sums children; /* of the current span */
     struct own {
         double mean, slow, typical, share, squares;
-    } own[2]; /* time on and off a processor; all in [0] if that is not known */
+    } own[OWN]; /* time on and off a processor, and ready without one; all in the first that is
+                 * known
+                 */
 } working;
 
 /* ---- selection of spans ---- */
@@ -110,43 +114,48 @@ static void add_children(working *working, uint32_t span, double deviation)
     }
 }
 
-/* Computes the processor time of the span itself, without children on its lane. Returns false if
- * some of it was not measured. */
-static bool own_cpu(const working *working, uint32_t span, double *time)
+/* Computes the part of a figure by span, such as processor time, that is of the span itself,
+ * without children on its lane. Returns false if some of it is not known. */
+static bool own_figure(const working *working, const uint64_t *figures, uint32_t span, double *time)
 {
     const crn_spans *spans = working->spans;
     const crn_trace *trace = spans->trace;
-    if (!trace->cpu || trace->cpu[span] == UINT64_MAX)
+    if (!figures || figures[span] == UINT64_MAX)
         return false;
-    *time = (double)trace->cpu[span];
+    *time = (double)figures[span];
     const uint32_t *children;
     uint32_t count = crn_span_children(spans, span, &children);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t child = children[i];
         if (trace->spans[child].lane != trace->spans[span].lane)
             continue;
-        if (trace->cpu[child] == UINT64_MAX)
+        if (figures[child] == UINT64_MAX)
             return false;
-        *time -= (double)trace->cpu[child];
+        *time -= (double)figures[child];
     }
     return true;
 }
 
 /* Clamps to 0..all: clocks differ, children can run in parallel with their parent, and files can be
  * damaged. */
-static void own_times(const working *working, uint32_t span, double own[2])
+static void own_times(const working *working, uint32_t span, double own[OWN])
 {
-    double cpu, self = (double)crn_span_self(working->spans, span);
-    bool known = working->explain->has_cpu && own_cpu(working, span, &cpu);
+    const crn_trace *trace = working->spans->trace;
+    double cpu, ready, self = (double)crn_span_self(working->spans, span);
+    bool known = working->explain->has_cpu && own_figure(working, trace->cpu, span, &cpu);
     own[0] = known ? fmax(0, fmin(cpu, self)) : self;
     own[1] = self - own[0];
+    known = working->explain->has_ready && own_figure(working, trace->ready, span, &ready);
+    own[2] = known ? fmax(0, fmin(ready, own[1])) : 0;
+    own[1] -= own[2];
 }
 
-static bool has_cpu(const working *working)
+/* Returns true if the figure is known for all spans. */
+static bool has_figure(const working *working, const uint64_t *figures)
 {
-    double cpu;
+    double time;
     CRN_EACH_EXPLAINED(s, &working->explained)
-    if (!own_cpu(working, s, &cpu))
+    if (!own_figure(working, figures, s, &time))
         return false;
     return true;
 }
@@ -157,10 +166,10 @@ static void first_pass(working *working)
     uint32_t seen = 0;
     CRN_EACH_EXPLAINED(s, &working->explained)
     {
-        double own[2];
+        double own[OWN];
         own_times(working, s, own);
         seen++;
-        for (int w = 0; w < 2; w++) {
+        for (int w = 0; w < OWN; w++) {
             working->own[w].mean += (own[w] - working->own[w].mean) / seen;
             working->own[w].slow += crn_bits_has(working->slow, s) ? own[w] : 0;
             working->own[w].typical += crn_bits_has(working->typical, s) ? own[w] : 0;
@@ -191,9 +200,9 @@ static void second_pass(working *working)
     CRN_EACH_EXPLAINED(s, &working->explained)
     {
         double deviation = duration_of(working, s) - working->explain->mean;
-        double own[2];
+        double own[OWN];
         own_times(working, s, own);
-        for (int w = 0; w < 2; w++) {
+        for (int w = 0; w < OWN; w++) {
             own[w] -= working->own[w].mean;
             working->own[w].share += own[w] * deviation;
             working->own[w].squares += own[w] * own[w];
@@ -283,12 +292,14 @@ static void make_parts(working *working)
     uint32_t blocks = 0;
     for (uint32_t b = 0; b < working->block_count; b++)
         blocks += working->blocks[b].spans > 0;
-    explain->parts = crn_calloc((size_t)blocks * 3 + 2, sizeof *explain->parts);
-    for (int w = 0; w < 1 + explain->has_cpu; w++) {
+    explain->parts = crn_calloc((size_t)blocks * 3 + OWN, sizeof *explain->parts);
+    static const crn_explain_kind kinds[OWN] = {CRN_EXPLAIN_SELF, CRN_EXPLAIN_WAITING,
+                                                CRN_EXPLAIN_READY};
+    for (int w = 0; w < 1 + explain->has_cpu + explain->has_ready; w++) {
         const struct own *own = &working->own[w];
         double slow = explain->slow_count ? own->slow / explain->slow_count : NAN;
         double typical = explain->slow_count ? own->typical / explain->typical_count : NAN;
-        crn_explain_part part = {.kind = w ? CRN_EXPLAIN_WAITING : CRN_EXPLAIN_SELF,
+        crn_explain_part part = {.kind = kinds[w],
                                  .share = ratio(own->share / working->count, explain->variance),
                                  .mean = own->mean,
                                  .deviation = sqrt(own->squares / working->count),
@@ -321,7 +332,8 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
     crn_explain_lengths(explain, &working.explained, slow);
     if (working.count) {
         working.blocks = crn_calloc(working.block_count, sizeof *working.blocks);
-        explain->has_cpu = has_cpu(&working);
+        explain->has_cpu = has_figure(&working, spans->trace->cpu);
+        explain->has_ready = explain->has_cpu && has_figure(&working, spans->trace->ready);
         first_pass(&working);
         second_pass(&working);
         make_parts(&working);

@@ -28,12 +28,19 @@ typedef enum crn_explain_kind {
     CRN_EXPLAIN_DURATION,
     CRN_EXPLAIN_OVERLAP,
     CRN_EXPLAIN_WAITING, /* self time off the processor; where known, SELF is the rest */
+    CRN_EXPLAIN_READY,   /* self time ready to run without a core; where known, not in WAITING */
     /* Parts of an end-to-end latency, by block of the stage: latency_parts.h. */
     CRN_EXPLAIN_STAGE_QUEUE, /* the stage had been asked for and had not begun */
     CRN_EXPLAIN_STAGE_WORK,
     CRN_EXPLAIN_STAGE_WAIT, /* its lane waited */
     CRN_EXPLAIN_KINDS
 } crn_explain_kind;
+
+/* Returns true for parts of a span's self time. */
+static inline bool crn_explain_is_own(crn_explain_kind kind)
+{
+    return kind == CRN_EXPLAIN_SELF || kind == CRN_EXPLAIN_WAITING || kind == CRN_EXPLAIN_READY;
+}
 
 /* A part of the duration. Figures are ns (self time, durations), calls a span (number) or a share
  * 0..1 (overlap). NaN: undefined, like the duration of children that never ran. */
@@ -99,7 +106,8 @@ typedef struct crn_explain {
     uint64_t min, median, p95, p99, max; /* ns, nearest rank */
     uint32_t half; /* number of spans, farthest from the mean, that make half of the variance */
 
-    bool has_cpu; /* processor time is known for all spans: SELF and WAITING are separate */
+    bool has_cpu;   /* processor time is known for all spans: SELF and WAITING are separate */
+    bool has_ready; /* likewise the time without a core: READY is separate */
     uint32_t part_count;
     crn_explain_part *parts; /* largest share first; constant parts are left out */
     uint32_t factor_count;

@@ -33,14 +33,7 @@ typedef struct writer {
 
 static void put_event(writer *writer, Perfetto__Protos__TrackEvent *event, uint64_t time)
 {
-    Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
-    event->has_type = event->has_track_uuid = true;
-    packet.has_timestamp = true;
-    packet.timestamp = writer->perfetto.base + time;
-    packet.track_event = event;
-    packet.has_sequence_flags = true;
-    packet.sequence_flags = CRN_PERFETTO_STATE_NEEDED;
-    crn_perfetto_put(&writer->perfetto, &packet);
+    crn_perfetto_put_event(&writer->perfetto, event, time);
 }
 
 static void make_room(writer *writer, size_t annotations, size_t flows)
@@ -98,7 +91,7 @@ static void put_annotations(writer *writer, Perfetto__Protos__TrackEvent *event,
     const crn_span *its = &writer->trace->spans[span];
     uint32_t count;
     const crn_attribute *attributes = crn_trace_attributes(writer->trace, span, &count);
-    make_room(writer, (size_t)count + 3, 0);
+    make_room(writer, (size_t)count + 4, 0);
     if (its->iteration != CAIRN_ITERATION_NONE) {
         Perfetto__Protos__DebugAnnotation *annotation =
             annotate(writer, event, CRN_PERFETTO_ITERATION);
@@ -115,6 +108,11 @@ static void put_annotations(writer *writer, Perfetto__Protos__TrackEvent *event,
         Perfetto__Protos__DebugAnnotation *annotation = annotate(writer, event, CRN_PERFETTO_CPU);
         annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
         annotation->uint_value = cpu;
+    }
+    if (writer->trace->ready && writer->trace->ready[span] != UINT64_MAX) {
+        Perfetto__Protos__DebugAnnotation *annotation = annotate(writer, event, CRN_PERFETTO_READY);
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+        annotation->uint_value = writer->trace->ready[span];
     }
     for (uint32_t i = 0; i < count; i++)
         put_attribute(writer, event, &attributes[i]);
@@ -239,6 +237,8 @@ bool crn_perfetto_write(const crn_profile *profile, const crn_trace *trace,
     crn_timeline_walk(&timeline, put_begin, put_end, &writer);
     crn_timeline_levels(&timeline, put_level, &writer);
     put_counters(&writer);
+    crn_perfetto_put_events(&writer.perfetto);
+    crn_perfetto_put_off_core(&writer.perfetto);
     crn_free(writer.perfetto.packed);
     crn_free(writer.annotations);
     crn_free(writer.annotation_list);

@@ -18,7 +18,10 @@ enum {
     CRN_PERFETTO_ITERATION = 1,
     CRN_PERFETTO_OPEN = 2,
     CRN_PERFETTO_CPU = 3,
-    CRN_PERFETTO_KEYS = 4
+    CRN_PERFETTO_READY = 4,
+    CRN_PERFETTO_LEVEL = 5,
+    CRN_PERFETTO_WOKEN_BY = 6,
+    CRN_PERFETTO_KEYS = 7
 };
 
 typedef struct crn_perfetto {
@@ -33,6 +36,14 @@ void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *pac
 
 /* Writes clocks, names and tracks, which come before events. Sets `base`. */
 void crn_perfetto_begin(crn_perfetto *perfetto);
+
+/* Writes an event with its type and track. */
+void crn_perfetto_put_event(crn_perfetto *perfetto, Perfetto__Protos__TrackEvent *event,
+                            uint64_t time);
+
+/* Write events and log lines; times without a core. */
+void crn_perfetto_put_events(crn_perfetto *perfetto);
+void crn_perfetto_put_off_core(crn_perfetto *perfetto);
 
 /* Track ids. */
 static inline uint64_t crn_perfetto_process(uint32_t process)
@@ -54,6 +65,12 @@ static inline uint64_t crn_perfetto_own_counter(uint32_t process, uint32_t key)
 static inline uint64_t crn_perfetto_row(uint32_t row)
 {
     return row + (uint64_t)1;
+}
+
+/* The times of a lane's thread without a core. */
+static inline uint64_t crn_perfetto_off_core(uint32_t lane)
+{
+    return UINT64_C(1) << 63 | lane;
 }
 
 #endif

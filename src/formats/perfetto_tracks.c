@@ -41,6 +41,19 @@ void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *pac
     fwrite(perfetto->packed, 1, size, perfetto->out);
 }
 
+void crn_perfetto_put_event(crn_perfetto *perfetto, Perfetto__Protos__TrackEvent *event,
+                            uint64_t time)
+{
+    Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+    event->has_type = event->has_track_uuid = true;
+    packet.has_timestamp = true;
+    packet.timestamp = perfetto->base + time;
+    packet.track_event = event;
+    packet.has_sequence_flags = true;
+    packet.sequence_flags = CRN_PERFETTO_STATE_NEEDED;
+    crn_perfetto_put(perfetto, &packet);
+}
+
 /* ---- metadata ---- */
 
 /* Writes which clock times are of: CLOCK_MONOTONIC, if the capture has a reading of it. */
@@ -139,6 +152,12 @@ static void put_names(crn_perfetto *perfetto)
     put_key(perfetto, CRN_PERFETTO_OPEN, (char *)"open", false);
     if (perfetto->timeline->trace->cpu)
         put_key(perfetto, CRN_PERFETTO_CPU, (char *)"cpu_ns", false);
+    if (perfetto->timeline->trace->ready)
+        put_key(perfetto, CRN_PERFETTO_READY, (char *)"ready_ns", false);
+    if (perfetto->timeline->trace->event_count)
+        put_key(perfetto, CRN_PERFETTO_LEVEL, (char *)"level", false);
+    if (perfetto->timeline->trace->off_core_count)
+        put_key(perfetto, CRN_PERFETTO_WOKEN_BY, (char *)"woken by", false);
     for (uint32_t k = 0; k < perfetto->timeline->trace->key_count; k++)
         put_key(perfetto, CRN_PERFETTO_KEYS + k, timeline->keys[k], false);
     for (uint32_t b = 0; b < timeline->profile->block_count; b++)
@@ -228,6 +247,27 @@ static void put_row(crn_perfetto *perfetto, uint32_t number)
     put_track(perfetto, &track);
 }
 
+/* A track below the first row of each lane with times without a core. */
+static void put_off_core(crn_perfetto *perfetto)
+{
+    const crn_timeline *timeline = perfetto->timeline;
+    const crn_trace *trace = timeline->trace;
+    for (uint32_t r = 0, o = 0; r < timeline->row_count; r++) {
+        uint32_t lane = timeline->rows[r].lane;
+        while (o < trace->off_core_count && trace->off_core[o].lane < lane)
+            o++;
+        if (timeline->rows[r].number || o == trace->off_core_count ||
+            trace->off_core[o].lane != lane)
+            continue;
+        Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+        track.uuid = crn_perfetto_off_core(lane);
+        track.has_parent_uuid = true;
+        track.parent_uuid = crn_perfetto_row(r);
+        track.name = (char *)"no core";
+        put_track(perfetto, &track);
+    }
+}
+
 void crn_perfetto_begin(crn_perfetto *perfetto)
 {
     put_clocks(perfetto);
@@ -237,4 +277,5 @@ void crn_perfetto_begin(crn_perfetto *perfetto)
     for (uint32_t r = 0; r < perfetto->timeline->row_count; r++)
         put_row(perfetto, r);
     put_counters(perfetto);
+    put_off_core(perfetto);
 }

@@ -197,6 +197,8 @@ static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_e
         KIND(span_edge, store->edge_count + (uint64_t)store->move_count),
         KIND(attribute, store->attribute_count),
         KIND(counter, store->counter_count),
+        KIND(event, store->event_count),
+        KIND(off_core, store->off_core_count),
         KIND(note, profile->note_count),
         KIND(metric, profile->metric_count),
 #undef KIND

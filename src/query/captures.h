@@ -36,7 +36,8 @@ typedef struct crn_query_capture {
     crn_call_graph graph;
     crn_block_cost cost;
     crn_stack stack;
-    uint32_t span, block, context, lane, edge, span_edge, attribute, counter, note, metric;
+    uint32_t span, block, context, lane, edge, span_edge, attribute, counter, event, off_core, note,
+        metric;
 } crn_query_capture;
 
 struct crn_query {

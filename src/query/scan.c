@@ -41,6 +41,10 @@ bool crn_scan_value(const crn_scan *scan, crn_spans_column column, int64_t *valu
         crn_store_cpu(capture->store);
         *value = capture->store->cpu ? (int64_t)capture->store->cpu[crn_scan_local(scan)] : -1;
         return *value >= 0;
+    case CRN_SPANS_READY:
+        crn_store_cpu(capture->store);
+        *value = capture->store->ready ? (int64_t)capture->store->ready[crn_scan_local(scan)] : -1;
+        return *value >= 0;
     case CRN_SPANS_PARENT:
         return parent_of(scan, value);
     case CRN_SPANS_LANE:

@@ -17,6 +17,7 @@ typedef enum crn_spans_column {
     CRN_SPANS_DURATION,
     CRN_SPANS_SELF,
     CRN_SPANS_CPU,
+    CRN_SPANS_READY,
     CRN_SPANS_PARENT,
     CRN_SPANS_LANE,
     CRN_SPANS_OPEN,

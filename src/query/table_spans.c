@@ -19,6 +19,7 @@ static const struct {
     [CRN_SPANS_DURATION] = {"duration", "INTEGER"},
     [CRN_SPANS_SELF] = {"self", "INTEGER"},
     [CRN_SPANS_CPU] = {"cpu", "INTEGER"},
+    [CRN_SPANS_READY] = {"ready", "INTEGER"},
     [CRN_SPANS_PARENT] = {"parent", "INTEGER"},
     [CRN_SPANS_LANE] = {"lane", "INTEGER"},
     [CRN_SPANS_OPEN] = {"open", "INTEGER"},

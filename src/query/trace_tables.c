@@ -115,6 +115,57 @@ static crn_value counter_value(crn_query *query, uint64_t row, int column, char 
     }
 }
 
+/* ---- events ---- */
+
+static uint64_t count_events(crn_query *query)
+{
+    return crn_query_end(query)->event;
+}
+
+static crn_value event_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, event, (uint32_t)row);
+    const crn_span_event *event = &capture->store->events[(uint32_t)row - capture->event];
+    (void)text;
+    switch (column) {
+    case 0:
+        return crn_figure_value(event->at);
+    case 1:
+        return crn_text(crn_level_name(event->level));
+    case 2:
+        return crn_text(event->text);
+    case 3:
+        return crn_integer((int64_t)capture->span + event->span);
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
+/* ---- times without a core ---- */
+
+static uint64_t count_off_core(crn_query *query)
+{
+    return crn_query_end(query)->off_core;
+}
+
+static crn_value off_core_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, off_core, (uint32_t)row);
+    const crn_off_core *entry = &capture->store->off_core[(uint32_t)row - capture->off_core];
+    const uint64_t figures[] = {0, entry->begin, entry->end, entry->waiting, entry->ready};
+    (void)text;
+    switch (column) {
+    case 0:
+        return crn_integer((int64_t)capture->lane + entry->lane);
+    case 5:
+        return crn_id_or_null(capture->lane, entry->woken_by);
+    case 6:
+        return crn_capture_number(query, capture);
+    default:
+        return crn_figure_value(figures[column]);
+    }
+}
+
 /* ---- lanes ---- */
 
 static uint64_t count_lanes(crn_query *query)
@@ -224,6 +275,12 @@ const crn_simple_table crn_trace_tables[] = {
      attribute_value},
     {"counters", "name TEXT, at INTEGER, value REAL, span INTEGER, capture INTEGER", count_counters,
      counter_value},
+    {"events", "at INTEGER, level TEXT, text TEXT, span INTEGER, capture INTEGER", count_events,
+     event_value},
+    {"off_core",
+     "lane INTEGER, begin INTEGER, end INTEGER, waiting INTEGER, ready INTEGER, "
+     "woken_by INTEGER, capture INTEGER",
+     count_off_core, off_core_value},
     {"lanes", "id INTEGER, name TEXT, spans INTEGER, capture INTEGER", count_lanes, lane_value},
     {"lane_figures",
      "lane INTEGER, name TEXT, spans INTEGER, first INTEGER, last INTEGER, busy INTEGER, "

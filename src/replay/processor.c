@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Uses the recorded processor time of spans: self time off the processor was a wait of unknown
- * cause, and keeps its recorded length in a scenario.
+ * cause, and keeps its recorded length in a scenario. Time in which a thread was ready without a
+ * core is no wait; only where it is not recorded must there have been a core for each thread.
  */
+#include <math.h>
+
 #include "base/memory.h"
 #include "replay/program.h"
 
@@ -10,23 +13,28 @@
 enum { LEAST_NS = 10000 };
 #define NEARLY_ALL 0.95
 
-/* Returns, by span, processor time without that of children on the same lane; below 0 if not
- * known. */
-static double *own_processor_time(const crn_replay *replay)
+/* Returns the time in which a span worked or wanted to; below 0 if not known. */
+static double active_time(const crn_trace *trace, uint32_t span)
+{
+    if (trace->cpu[span] == UINT64_MAX)
+        return -1;
+    bool ready = trace->ready && trace->ready[span] != UINT64_MAX;
+    return (double)trace->cpu[span] + (ready ? (double)trace->ready[span] : 0);
+}
+
+/* Returns, by span, active time without that of children on the same lane; below 0 if not known. */
+static double *own_active_time(const crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
     double *own = crn_calloc(trace->span_count + (size_t)1, sizeof *own);
     for (uint32_t s = 0; s < trace->span_count; s++)
-        own[s] = trace->cpu[s] == UINT64_MAX ? -1 : (double)trace->cpu[s];
+        own[s] = active_time(trace, s);
     for (uint32_t s = 0; s < trace->span_count; s++) {
         uint32_t parent = trace->spans[s].parent;
         if (parent == CRN_SPAN_NONE || trace->spans[s].handed_off || own[parent] < 0)
             continue;
-        if (trace->cpu[s] == UINT64_MAX)
-            own[parent] = -1;
-        else
-            own[parent] =
-                own[parent] > (double)trace->cpu[s] ? own[parent] - (double)trace->cpu[s] : 0;
+        double its = active_time(trace, s);
+        own[parent] = its < 0 ? -1 : fmax(own[parent] - its, 0);
     }
     return own;
 }
@@ -51,9 +59,9 @@ static double *work_of_spans(crn_replay *replay)
 void crn_plan_working(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
-    if (!trace->cpu || crn_replay_is_shared(replay))
+    if (!trace->cpu || (!trace->ready && crn_replay_is_shared(replay)))
         return;
-    double *own = own_processor_time(replay), *work = work_of_spans(replay);
+    double *own = own_active_time(replay), *work = work_of_spans(replay);
     float *working = crn_calloc(trace->span_count + (size_t)1, sizeof *working);
     for (uint32_t s = 0; s < trace->span_count; s++) {
         bool worked = own[s] < 0 || work[s] < LEAST_NS || own[s] >= NEARLY_ALL * work[s];

@@ -186,6 +186,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
     __atomic_store_n(&lane->thread_clock, crn_thread_clock(crn_this_thread.id), __ATOMIC_RELEASE);
     crn_lane_unlock(lane);
     crn_sampler_wake(lane->profile);
+    crn_helper_wake(&lane->profile->off_core);
 }
 
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)

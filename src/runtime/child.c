@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "runtime/off_core.h"
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -156,6 +157,8 @@ static cairn_error take_over(cairn_profile *profile)
     if (profile->child.sampler && crn_sampler_start(profile) != CAIRN_OK)
         crn_profile_stop(profile, CAIRN_E_THREAD);
     if ((profile->spans || profile->span_histograms) && !crn_preparer_start(profile))
+        crn_profile_stop(profile, CAIRN_E_THREAD);
+    if (profile->has_off_core && !crn_off_core_start(profile))
         crn_profile_stop(profile, CAIRN_E_THREAD);
     return CAIRN_OK;
 }

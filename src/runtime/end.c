@@ -58,6 +58,7 @@ void crn_profile_end(cairn_profile *profile)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_helper_stop(&profile->sampler.helper);
     crn_helper_stop(&profile->preparer);
+    crn_helper_stop(&profile->off_core);
     cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
     for (; lane; lane = lane->next) {
         const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);

@@ -92,6 +92,11 @@ static bool read_span_cpu(cairn_options *options, const char *text)
     return read_on(&options->span_cpu, text);
 }
 
+static bool read_off_core(cairn_options *options, const char *text)
+{
+    return read_on(&options->off_core, text);
+}
+
 static bool read_span_histograms(cairn_options *options, const char *text)
 {
     return read_on(&options->span_histograms, text);
@@ -156,6 +161,7 @@ static const struct {
     {"span-limit", read_span_limit},
     {"span-rate", read_span_rate},
     {"span-cpu", read_span_cpu},
+    {"off-core", read_off_core},
     {"span-histograms", read_span_histograms},
     {"path-limit", read_path_limit},
     {"context-budget", read_context_budget},

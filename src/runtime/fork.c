@@ -102,6 +102,7 @@ static void detach(cairn_profile *profile)
         pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it for reading */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
+    profile->off_core.running = false;
     if (!profile->child.waiting) /* it could not make a capture, and its children cannot either */
         return;
     profile->mode = CRN_MODE_OFF;

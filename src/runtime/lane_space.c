@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "runtime/off_core.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
@@ -116,6 +117,7 @@ void crn_lane_free(cairn_lane *lane)
     free_strands(lane->spare);
     crn_redirect_forget(lane);
     crn_spans_close(lane);
+    crn_off_core_free(lane);
     pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
     crn_counted_free(lane->counted);

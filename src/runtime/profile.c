@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "plat/thread.h"
+#include "runtime/off_core.h"
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -50,6 +51,7 @@ static void take_options(cairn_profile *profile, const cairn_options *options)
     profile->spans = options->spans;
     profile->span_histograms = options->span_histograms;
     profile->span_cpu = options->span_cpu;
+    profile->has_off_core = options->off_core;
     profile->span_policy = options->span_policy;
     profile->span_limit = options->span_limit;
     if (options->span_rate < 1) {
@@ -129,9 +131,14 @@ static cairn_error start_threads(cairn_profile *profile)
     cairn_error error = CAIRN_OK;
     if (profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF)
         error = crn_sampler_start(profile);
-    if (error || !(profile->spans || profile->span_histograms) || crn_preparer_start(profile))
+    if (error)
         return error;
+    bool spans = profile->spans || profile->span_histograms;
+    if ((!spans || crn_preparer_start(profile)) &&
+        (!profile->has_off_core || crn_off_core_start(profile)))
+        return CAIRN_OK;
     crn_helper_stop(&profile->sampler.helper);
+    crn_helper_stop(&profile->preparer);
     return CAIRN_E_THREAD;
 }
 
@@ -220,6 +227,7 @@ void cairn_profile_close(cairn_profile *profile)
     crn_fork_remove(profile);
     crn_helper_stop(&profile->sampler.helper);
     crn_helper_stop(&profile->preparer);
+    crn_helper_stop(&profile->off_core);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         crn_ticks_finish(lane);
         cairn_lane_close(lane);

@@ -130,8 +130,11 @@ struct cairn_profile {
     crn_sampler sampler;
     cairn_metric ready; /* metric of time without a core; 0: none yet; atomic */
     crn_helper preparer;
-    bool preparer_sleeps; /* until a lane takes a chunk; atomic */
-    bool preparer_wanted; /* a lane has taken a chunk; atomic */
+    crn_helper off_core; /* runs if `has_off_core` */
+    bool has_off_core;
+    const char *off_core_source; /* of that thread: as noted */
+    bool preparer_sleeps;        /* until a lane takes a chunk; atomic */
+    bool preparer_wanted;        /* a lane has taken a chunk; atomic */
     bool in_memory;
     crn_child child;        /* state after a fork */
     cairn_profile *sibling; /* ring of profiles with the same blocks; under the siblings' lock */
@@ -181,9 +184,10 @@ struct cairn_lane {
     cairn_priv_span *spans_end; /* end of the chunk being written */
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
-    struct crn_counted *counted; /* counter trees: counted.c */
-    uint64_t span_random;        /* state of the generator that samples root spans */
-    struct crn_foreign *foreign; /* cache from contexts of other lanes to this lane's */
+    struct crn_core_watch *off_core; /* off_core.c; its thread's alone */
+    struct crn_counted *counted;     /* counter trees: counted.c */
+    uint64_t span_random;            /* state of the generator that samples root spans */
+    struct crn_foreign *foreign;     /* cache from contexts of other lanes to this lane's */
     uint32_t foreign_mask, foreign_count;
     uint64_t random;        /* state of the generator for sampled ticks */
     uint64_t tick_point;    /* position of the next sample of ticks within its interval */

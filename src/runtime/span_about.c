@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attributes of spans, edges to other spans, and counters.
+ * Attributes of spans, edges to other spans, counters, and events.
  */
 #include <string.h>
 
@@ -32,24 +32,20 @@ void cairn_span_number(cairn_strand *strand, cairn_key key, double value)
         crn_timing_attribute(strand, CRN_HISTOGRAM_NUMBER, key, bits, NULL);
 }
 
-static void put_text(cairn_strand *strand, cairn_key key, const char *value, size_t length)
+/* Adds a text as details, 16 bytes each. The first is `first`, the others continue it. */
+static void put_text(cairn_strand *strand, crn_disk_detail first, const char *value, size_t length)
 {
-    uint32_t number = crn_spans_innermost(strand);
-    crn_detail_kind kind = CRN_DETAIL_TEXT;
-    while (number) {
-        crn_disk_detail detail = {.span = number, .kind = (uint16_t)kind, .key = (uint16_t)key};
+    do {
         char bytes[16] = {0};
         size_t part = length < sizeof bytes ? length : sizeof bytes;
         memcpy(bytes, value, part);
-        memcpy(&detail.value, bytes, 8);
-        memcpy(&detail.more, bytes + 8, 8);
-        crn_spans_put_detail(crn_lane_of(strand), detail);
+        memcpy(&first.value, bytes, 8);
+        memcpy(&first.more, bytes + 8, 8);
+        crn_spans_put_detail(crn_lane_of(strand), first);
         value += part;
         length -= part;
-        kind = CRN_DETAIL_MORE;
-        if (!length)
-            return;
-    }
+        first.kind = CRN_DETAIL_MORE;
+    } while (length);
 }
 
 void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
@@ -57,7 +53,11 @@ void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
     if (!strand || key >= CAIRN_KEY_MAX || !value)
         return;
     size_t length = strnlen(value, CAIRN_TEXT_MAX);
-    put_text(strand, key, value, length);
+    uint32_t number = crn_spans_innermost(strand);
+    if (number)
+        put_text(strand,
+                 (crn_disk_detail){.span = number, .kind = CRN_DETAIL_TEXT, .key = (uint16_t)key},
+                 value, length);
     if (strand->timings)
         crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, value);
 }
@@ -105,20 +105,21 @@ void cairn_span_follows(cairn_strand *strand, cairn_span other)
     add_edge(strand, CRN_DETAIL_FOLLOWS, other);
 }
 
-/* Returns the span that a counter belongs to; 0 if there is none. */
-static uint32_t span_of_counter(const cairn_strand *strand)
+/* ---- what happens at a moment ---- */
+
+/* Returns the span that a moment belongs to; 0 if there is none, or if recording is off. */
+static uint32_t span_now(const cairn_strand *strand)
 {
-    uint32_t number = crn_spans_innermost(strand);
     const cairn_lane *lane = crn_lane_of(strand);
+    if (crn_profile_mode(lane->profile) == CRN_MODE_OFF)
+        return 0;
+    uint32_t number = crn_spans_innermost(strand);
     return number ? number : lane->spans.chunks ? lane->graph.hot.spans.used : 0;
 }
 
 void cairn_counter_set(cairn_strand *strand, cairn_key key, double value)
 {
-    if (!strand || key >= CAIRN_KEY_MAX ||
-        crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF)
-        return;
-    uint32_t number = span_of_counter(strand);
+    uint32_t number = strand && key < CAIRN_KEY_MAX ? span_now(strand) : 0;
     if (!number)
         return;
     crn_disk_detail detail = {.span = number,
@@ -127,4 +128,32 @@ void cairn_counter_set(cairn_strand *strand, cairn_key key, double value)
                               .more = crn_spans_stamp(crn_lane_of(strand))};
     memcpy(&detail.value, &value, sizeof value);
     crn_spans_put_detail(crn_lane_of(strand), detail);
+}
+
+/* Returns the number of the event's span, 0 if it was not recorded. */
+static uint32_t put_event(cairn_strand *strand, cairn_level level, cairn_text text)
+{
+    uint32_t number = span_now(strand);
+    if (number)
+        crn_spans_put_detail(crn_lane_of(strand),
+                             (crn_disk_detail){.span = number,
+                                               .kind = CRN_DETAIL_EVENT,
+                                               .key = (uint16_t)level,
+                                               .value = crn_spans_stamp(crn_lane_of(strand)),
+                                               .more = text});
+    return number;
+}
+
+void cairn_event_add(cairn_strand *strand, cairn_text text)
+{
+    if (strand && text)
+        put_event(strand, CAIRN_LEVEL_NONE, text);
+}
+
+void cairn_log_add(cairn_strand *strand, cairn_level level, const char *line)
+{
+    uint32_t number = strand && line ? put_event(strand, level, CAIRN_TEXT_NONE) : 0;
+    if (number)
+        put_text(strand, (crn_disk_detail){.span = number, .kind = CRN_DETAIL_MORE}, line,
+                 strnlen(line, CAIRN_TEXT_MAX));
 }

@@ -4,6 +4,7 @@
  * span's work, however many of them it has left by then.
  */
 #include "base/memory.h"
+#include "runtime/off_core.h"
 #include "runtime/span.h"
 
 /* Makes room for the ids of `count` open spans; ids of a grandparent's stay. */
@@ -67,4 +68,5 @@ void crn_spans_forget(cairn_lane *lane)
         forget_figures(strand);
     }
     crn_spans_close(lane);
+    crn_off_core_forget(lane);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cairn/span.h>
 
@@ -275,6 +276,30 @@ static void keep_details(crn_trace *made, const crn_trace *trace, const numberin
         if (counter.span != CRN_SPAN_NONE)
             made->counters[made->counter_count++] = counter;
     }
+    made->events = crn_calloc((size_t)trace->event_count + 1, sizeof *made->events);
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        crn_span_event event = trace->events[i];
+        event.span = renumbered(numbers, event.span);
+        if (event.span != CRN_SPAN_NONE)
+            made->events[made->event_count++] = event;
+    }
+    made->off_core = crn_calloc((size_t)trace->off_core_count + 1, sizeof *made->off_core);
+    made->off_core_count = trace->off_core_count;
+    if (trace->off_core_count)
+        memcpy(made->off_core, trace->off_core, trace->off_core_count * sizeof *made->off_core);
+}
+
+/* Returns the figures of the kept spans; NULL if there are none at all. */
+static uint64_t *kept_figures(const crn_trace *made, const crn_trace *trace,
+                              const numbering *numbers, const uint64_t *figures)
+{
+    if (!figures)
+        return NULL;
+    uint64_t *kept = crn_calloc((size_t)made->span_count + 1, sizeof *kept);
+    for (uint32_t s = 0, number = 0; s < trace->span_count; s++)
+        if (numbers->kept[s])
+            kept[number++] = figures[s];
+    return kept;
 }
 
 /* Copies the arrays that only some spans have entries in, and those by span. */
@@ -294,12 +319,8 @@ static void copy_details(crn_trace *made, const crn_trace *trace, const numberin
         if (handoff.span != CRN_SPAN_NONE)
             made->handoffs[made->handoff_count++] = handoff;
     }
-    if (!trace->cpu)
-        return;
-    made->cpu = crn_calloc((size_t)made->span_count + 1, sizeof *made->cpu);
-    for (uint32_t s = 0, number = 0; s < trace->span_count; s++)
-        if (numbers->kept[s])
-            made->cpu[number++] = trace->cpu[s];
+    made->cpu = kept_figures(made, trace, numbers, trace->cpu);
+    made->ready = kept_figures(made, trace, numbers, trace->ready);
 }
 
 crn_trace *crn_trace_keep(const crn_trace *trace, const uint8_t *kept, uint32_t **origins)

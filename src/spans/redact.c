@@ -260,7 +260,7 @@ static bool is_note_kept(const char *key)
         "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples", "default_metric",
         "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",       "cpu_samples",
         "wall_squares",  "cpu_squares",      "sample_ns",      "cores",         "spans_dropped",
-        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped"};
+        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped", "off_core"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;
@@ -331,6 +331,8 @@ static void take_kept_texts(crn_redact_map *map, const crn_trace *trace)
     for (uint32_t a = 0; a < trace->attribute_count && map->kept_count; a++)
         if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
             take_kept_text(map, trace->attributes[a].value.text);
+    for (uint32_t e = 0; e < trace->event_count && map->kept_count; e++)
+        take_kept_text(map, trace->events[e].text);
 }
 
 static const char *redacted_text(crn_trace *trace, crn_redact_map *map, kind kind, const char *text)
@@ -384,6 +386,8 @@ void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_pr
         if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
             trace->attributes[a].value.text =
                 redacted_text(trace, map, KIND_TEXT, trace->attributes[a].value.text);
+    for (uint32_t e = 0; e < trace->event_count; e++)
+        trace->events[e].text = redacted_text(trace, map, KIND_TEXT, trace->events[e].text);
     for (uint32_t h = 0; h < trace->histogram_count; h++)
         redact_histogram(trace->histograms[h].disk, map);
     forget_processes(trace);

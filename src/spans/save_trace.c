@@ -18,9 +18,9 @@ typedef struct writer {
     uint32_t *lane_first; /* by lane: its first span */
     uint64_t zero;        /* the clock value of the trace's begin; never 0, because a start of 0
                              means "no span" */
-    uint32_t attribute, edge, counter, handoff, remote, weight; /* next entries to write; all arrays
-                                                          are sorted by span */
-    uint32_t histogram;                                         /* next histogram; sorted by lane */
+    /* Next entries to write; all arrays but off_core are sorted by span, and that by lane. */
+    uint32_t attribute, edge, counter, event, handoff, remote, weight, off_core;
+    uint32_t histogram; /* next histogram; sorted by lane */
     crn_section details;
     uint64_t details_size;
 } writer;
@@ -50,17 +50,17 @@ static uint64_t name_of(const writer *writer, uint32_t span)
     return crn_span_name_make(lane, span - writer->lane_first[lane]);
 }
 
-static void put_text(writer *writer, uint32_t number, const crn_attribute *attribute)
+/* Writes a text as details, 16 bytes each. The first is `first`, the others continue it. */
+static void put_text(writer *writer, crn_disk_detail first, const char *value)
 {
     char text[CAIRN_TEXT_MAX + 16] = {0};
-    size_t length = strnlen(attribute->value.text, CAIRN_TEXT_MAX), at = 0;
-    memcpy(text, attribute->value.text, length);
+    size_t length = strnlen(value, CAIRN_TEXT_MAX), at = 0;
+    memcpy(text, value, length);
     do {
-        crn_disk_detail detail = {
-            .span = number, .kind = at ? CRN_DETAIL_MORE : CRN_DETAIL_TEXT, .key = attribute->key};
-        memcpy(&detail.value, text + at, 8);
-        memcpy(&detail.more, text + at + 8, 8);
-        put_detail(writer, detail);
+        memcpy(&first.value, text + at, 8);
+        memcpy(&first.more, text + at + 8, 8);
+        put_detail(writer, first);
+        first.kind = CRN_DETAIL_MORE;
         at += 16;
     } while (at < length);
 }
@@ -68,7 +68,9 @@ static void put_text(writer *writer, uint32_t number, const crn_attribute *attri
 static void put_attribute(writer *writer, uint32_t number, const crn_attribute *attribute)
 {
     if (attribute->kind == CRN_ATTRIBUTE_TEXT) {
-        put_text(writer, number, attribute);
+        put_text(writer,
+                 (crn_disk_detail){.span = number, .kind = CRN_DETAIL_TEXT, .key = attribute->key},
+                 attribute->value.text);
         return;
     }
     crn_disk_detail detail = {.span = number, .kind = attribute->kind, .key = attribute->key};
@@ -84,6 +86,15 @@ static void put_counter(writer *writer, uint32_t number, const crn_counter *coun
                               .more = writer->zero + counter->at};
     memcpy(&detail.value, &counter->value, sizeof detail.value);
     put_detail(writer, detail);
+}
+
+static void put_event(writer *writer, uint32_t number, const crn_span_event *event)
+{
+    put_detail(writer, (crn_disk_detail){.span = number,
+                                         .kind = CRN_DETAIL_EVENT,
+                                         .key = (uint16_t)event->level,
+                                         .value = writer->zero + event->at});
+    put_text(writer, (crn_disk_detail){.span = number, .kind = CRN_DETAIL_MORE}, event->text);
 }
 
 static void put_remote(writer *writer, uint32_t number, const crn_span_remote *remote)
@@ -168,6 +179,9 @@ static void put_details(writer *writer, uint32_t number, uint32_t span)
     for (; writer->counter < trace->counter_count && trace->counters[writer->counter].span <= span;
          writer->counter++)
         put_counter(writer, number, &trace->counters[writer->counter]);
+    for (; writer->event < trace->event_count && trace->events[writer->event].span <= span;
+         writer->event++)
+        put_event(writer, number, &trace->events[writer->event]);
 }
 
 /* ---- lanes ---- */
@@ -196,6 +210,30 @@ static void put_spans(writer *writer, uint32_t lane, uint32_t first, uint32_t co
     }
     crn_section_close(&section);
     crn_section_close(&writer->details);
+}
+
+static void put_off_core(writer *writer, uint32_t lane)
+{
+    const crn_trace *trace = writer->trace;
+    crn_section section;
+    crn_section_open(&section, &writer->saving->capture, CRN_SECTION_OFF_CORE, 0, lane);
+    uint64_t size = 0;
+    for (; writer->off_core < trace->off_core_count &&
+           trace->off_core[writer->off_core].lane == lane && !writer->saving->error;
+         writer->off_core++) {
+        const crn_off_core *its = &trace->off_core[writer->off_core];
+        crn_disk_off_core disk = {.begin = writer->zero + its->begin,
+                                  .end = writer->zero + its->end,
+                                  .waiting = its->waiting,
+                                  .ready = its->ready,
+                                  .woken_by =
+                                      its->woken_by == CRN_SPAN_NONE ? 0 : its->woken_by + 1};
+        writer->saving->error = crn_section_grow(&section, size + sizeof disk);
+        if (!writer->saving->error)
+            memcpy(section.base + size, &disk, sizeof disk);
+        size += sizeof disk;
+    }
+    crn_section_close(&section);
 }
 
 /* Writes a lane header. Lane 0 is that of the contexts; the others hold spans alone. */
@@ -239,6 +277,7 @@ static void put_lanes(writer *writer)
         put_lane(writer, lane);
         if (span > first)
             put_spans(writer, lane, first, span - first);
+        put_off_core(writer, lane);
     }
 }
 

@@ -67,7 +67,7 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
             break;
     }
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
-    store->parts = crn_calloc(store->lane_count * (size_t)3, sizeof *store->parts);
+    store->parts = crn_calloc(store->lane_count * (size_t)4, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
     opening->details = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->details);
     return true;
@@ -154,6 +154,8 @@ static bool open_store(crn_store_opening *opening)
         crn_store_index_pieces(store);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
         crn_store_read_details(opening, lane);
+    for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
+        good = crn_store_read_off_core(opening, lane);
     if (good)
         crn_store_finish(opening);
     return good;
@@ -211,12 +213,15 @@ void crn_store_close(crn_span_store *store)
     crn_free((void *)store->keys);
     crn_free(store->edges);
     crn_free(store->counters);
+    crn_free(store->events);
+    crn_free(store->off_core);
     crn_free(store->moves);
     crn_free(store->moved);
     crn_free(store->attributes);
     crn_free(store->weights);
     crn_free(store->weight);
     crn_free(store->cpu);
+    crn_free(store->ready);
     crn_free(store->covered);
     crn_free(store->first_child);
     crn_free(store->children);

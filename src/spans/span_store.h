@@ -71,12 +71,19 @@ typedef struct crn_span_store {
     uint32_t counter_count;
     crn_counter *counters; /* sorted by span */
 
+    uint32_t event_count;
+    crn_span_event *events; /* sorted by span */
+
+    uint32_t off_core_count;
+    crn_off_core *off_core; /* sorted by lane, then by begin */
+
     uint32_t weight_count;
     crn_span_weight *weights; /* in file order; of several for one span the last counts */
     double *weight;           /* by span, 0 until it is asked for; NULL before the first request */
 
-    bool cpu_known; /* some spans measured processor time */
-    uint64_t *cpu;  /* by span, ns, UINT64_MAX where not measured; NULL until crn_store_cpu */
+    bool cpu_known;  /* the processor time of some spans is known */
+    uint64_t *cpu;   /* by span, ns, UINT64_MAX where not known; NULL until crn_store_cpu */
+    uint64_t *ready; /* likewise: able to run, without a core; also NULL if known of none */
 
     uint32_t attribute_count;
     crn_attribute_place *attributes;  /* sorted by span; NULL until crn_store_attributes */
@@ -87,9 +94,9 @@ typedef struct crn_span_store {
     const crn_trace *trace; /* the trace that the store was made from; NULL if it is read in
                                place */
     crn_trace *own;         /* the same trace if the store owns it */
-    const crn_trace *more; /* processes, origins, histograms, parents in other processes and lost
-                              spans, as in crn_trace; NULL unless crn_store_open_whole read them */
-    crn_trace *own_more;   /* the same if the store owns it apart from `own` */
+    const crn_trace *more;  /* processes, origins, histograms, parents in other processes and lost
+                               spans, as in crn_trace; NULL unless crn_store_open_whole read them */
+    crn_trace *own_more;    /* the same if the store owns it apart from `own` */
     cairn_priv_span *made;
     uint64_t *made_ends; /* by span, ns, ends of open spans; NULL: all end at `length` */
     crn_bytes strings;
@@ -189,8 +196,8 @@ static inline crn_span crn_store_span(const crn_span_store *store, uint32_t span
  * spans together cost one step each. */
 double crn_store_weight(crn_span_store *store, uint32_t span);
 
-/* Compute store->covered, cpu (if cpu_known), children or attributes, unless they are there
- * already. */
+/* Compute store->covered, cpu and ready (if cpu_known), children or attributes, unless they are
+ * there already. */
 void crn_store_covered(crn_span_store *store);
 void crn_store_cpu(crn_span_store *store);
 void crn_store_children(crn_span_store *store);

@@ -12,6 +12,7 @@
 #include "spans/counter_tracks.h"
 #include "spans/iterations.h"
 #include "spans/latency.h"
+#include "spans/off_core.h"
 #include "spans/redact.h"
 #include "spans/save.h"
 #include "spans/span_figures.h"

@@ -156,4 +156,5 @@ void crn_store_finish(crn_store_opening *opening)
     if (store->edge_count)
         qsort(store->edges, store->edge_count, sizeof *store->edges, compare_edges);
     crn_order_by_span(store->counters, store->counter_count, sizeof *store->counters);
+    crn_order_by_span(store->events, store->event_count, sizeof *store->events);
 }

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reads the details of spans when a store is opened: counts attributes, and takes edges, counters,
- * weights and remote parents.
+ * events, weights and remote parents.
  */
 #include <math.h>
 #include <string.h>
 
 #include "spans/span_names.h"
 #include "spans/store_opening.h"
+
+/* Progress through a text, a remote parent or an event that is split over several details. */
+typedef struct detail_walk {
+    uint32_t span;
+    size_t length;                 /* 0: not within a text */
+    const crn_disk_detail *remote; /* first detail of a remote parent; NULL: not within one */
+    bool is_line;                  /* within an event whose text follows */
+    uint32_t line;                 /* bytes of that text so far */
+} detail_walk;
 
 /* Returns the span of a name, CRN_SPAN_NONE if there is none. */
 static uint32_t span_named(const crn_store_opening *opening, uint64_t name)
@@ -66,6 +75,37 @@ static void add_counter(crn_store_opening *opening, uint32_t span, const crn_dis
         (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
 
+/* Adds an event. A text of its own follows. */
+static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
+{
+    crn_span_store *store = opening->store;
+    const char *text = crn_string_at(&store->strings, (uint32_t)detail->more);
+    store->events = crn_store_grow(store->events, store->event_count, &opening->event_room,
+                                   sizeof *store->events);
+    store->events[store->event_count++] =
+        (crn_span_event){span, detail->key <= CAIRN_LEVEL_ERROR ? detail->key : CAIRN_LEVEL_NONE,
+                         crn_store_moment(store, detail->value),
+                         crn_intern(store->texts, text, strnlen(text, CAIRN_TEXT_MAX))};
+}
+
+/* Adds to the text of the last event. */
+static void add_line(crn_store_opening *opening, detail_walk *walk, const crn_disk_detail *detail)
+{
+    char *to = opening->line + walk->line;
+    memcpy(to, &detail->value, 8);
+    memcpy(to + 8, &detail->more, 8);
+    walk->line += 16;
+}
+
+/* The text of the last event is complete. */
+static void end_line(crn_store_opening *opening, const detail_walk *walk)
+{
+    crn_span_store *store = opening->store;
+    if (walk->is_line && walk->line)
+        store->events[store->event_count - 1].text =
+            crn_intern(store->texts, opening->line, strnlen(opening->line, walk->line));
+}
+
 /* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
  * weights, the last one counts. */
 static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
@@ -93,13 +133,6 @@ static void add_remote(crn_store_opening *opening, uint32_t span, const crn_disk
         .parent = __builtin_bswap64(second->value)};
 }
 
-/* Progress through a text or a remote parent that is split over several details. */
-typedef struct detail_walk {
-    uint32_t span;
-    size_t length;                 /* 0: not within a text */
-    const crn_disk_detail *remote; /* first detail of a remote parent; NULL: not within one */
-} detail_walk;
-
 /* Returns true if the detail continues the one before it. A remote parent that was cut off is
  * ignored. */
 static bool continues(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
@@ -111,6 +144,10 @@ static bool continues(crn_store_opening *opening, uint32_t lane, const crn_disk_
         add_remote(opening, opening->store->lane_first[lane] + walk->span - 1, walk->remote,
                    detail);
         *walk = (detail_walk){0};
+        return true;
+    }
+    if (walk->is_line && walk->line < CAIRN_TEXT_MAX) {
+        add_line(opening, walk, detail);
         return true;
     }
     if (!walk->length || walk->length >= CAIRN_TEXT_MAX)
@@ -127,6 +164,7 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
     uint32_t span = __atomic_load_n(&detail->span, __ATOMIC_RELAXED);
     if (continues(opening, lane, detail, walk))
         return;
+    end_line(opening, walk);
     *walk = (detail_walk){.span = span};
     if (span == 0 || span > spans) {
         store->dangling++;
@@ -152,6 +190,10 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
         break;
     case CRN_DETAIL_COUNTER:
         add_counter(opening, first + span - 1, detail);
+        break;
+    case CRN_DETAIL_EVENT:
+        add_event(opening, first + span - 1, detail);
+        walk->is_line = !detail->more;
         break;
     case CRN_DETAIL_CPU:
         store->cpu_known = true;
@@ -193,6 +235,7 @@ void crn_store_read_details(crn_store_opening *opening, uint32_t lane)
     if (ring->part_count) {
         add_details(opening, ring->details.data, ring->details.size / sizeof(crn_disk_detail), lane,
                     &walk);
+        end_line(opening, &walk);
         opening->store->parts[opening->store->parts_count++].copy = ring->details.data;
         ring->details.data = NULL;
         return;
@@ -200,4 +243,5 @@ void crn_store_read_details(crn_store_opening *opening, uint32_t lane)
     for (uint64_t i = 0; i < parts->count; i++)
         if (!add_details(opening, parts->parts[i].data, parts->parts[i].count, lane, &walk))
             break;
+    end_line(opening, &walk);
 }

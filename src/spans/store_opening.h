@@ -18,15 +18,17 @@ typedef struct crn_store_opening {
     uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
                                    share bytes */
     uint64_t last;              /* latest clock value seen */
-    uint32_t piece_room, detail_room, move_room, edge_room, counter_room, weight_room, remote_room,
-        cut_room;
-    crn_ring *rings;          /* by lane; without parts if the lane keeps its first spans */
-    crn_parts **details;      /* by lane; empty if the lane keeps its last spans: `rings` has those */
+    uint32_t piece_room, detail_room, move_room, edge_room, counter_room, event_room, weight_room,
+        remote_room, cut_room;
+    crn_ring *rings;     /* by lane; without parts if the lane keeps its first spans */
+    crn_parts **details; /* by lane; empty if the lane keeps its last spans: `rings` has those */
     crn_span_remote *remotes; /* in file order */
     uint32_t remote_count;
     uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */
     uint32_t cut_count;
     uint64_t limited, late, trees_skipped; /* same as in crn_trace */
+    uint32_t off_core_room;
+    char line[CAIRN_TEXT_MAX + 16]; /* text of the event that is being read */
     crn_error *error;
 } crn_store_opening;
 
@@ -38,6 +40,9 @@ void crn_store_opening_end(crn_store_opening *opening);
 /* Reads the attributes, edges, weights and remote parents of a lane. The spans of all lanes must
  * be read before. */
 void crn_store_read_details(crn_store_opening *opening, uint32_t lane);
+
+/* Reads when a lane's thread had no core. Returns false on an error. */
+bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane);
 
 /* Finds a section of a lane. The store owns `*found`. */
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,

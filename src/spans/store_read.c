@@ -9,6 +9,7 @@
 #include "base/cover.h"
 #include "base/memory.h"
 #include "base/search.h"
+#include "spans/off_core.h"
 #include "spans/span_cover.h"
 
 void crn_store_touch(crn_span_store *store, uint64_t bytes)
@@ -226,12 +227,9 @@ double crn_store_weight(crn_span_store *store, uint32_t span)
     return store->weight[span] > 0 ? store->weight[span] : 1;
 }
 
-void crn_store_cpu(crn_span_store *store)
+/* Takes what was measured for each span. */
+static void read_cpu(crn_span_store *store)
 {
-    if (store->cpu || !store->cpu_known)
-        return;
-    store->cpu = crn_calloc(store->count, sizeof *store->cpu);
-    memset(store->cpu, 0xff, store->count * sizeof *store->cpu);
     for (uint32_t p = 0; p < store->detail_piece_count; p++) {
         const crn_detail_piece *piece = &store->detail_pieces[p];
         uint32_t first = store->lane_first[piece->lane];
@@ -244,4 +242,39 @@ void crn_store_cpu(crn_span_store *store)
             crn_store_touch(store, sizeof piece->details[i]);
         }
     }
+}
+
+/* Takes the times of a lane's spans from when its thread had no core. What was measured for a span
+ * is more exact. */
+static void add_off_core(crn_span_store *store, uint32_t lane)
+{
+    crn_off_sums sums = crn_off_sums_of(store->off_core, store->off_core_count, lane);
+    for (uint32_t s = store->lane_first[lane]; sums.count && s < store->lane_first[lane + 1]; s++) {
+        crn_span span = crn_store_span(store, s);
+        crn_off_times times = crn_off_times_within(&sums, span.start, span.end);
+        store->ready[s] = times.ready;
+        if (store->cpu[s] == UINT64_MAX)
+            store->cpu[s] = span.end - span.start - times.waiting - times.ready;
+    }
+    crn_free(sums.before);
+}
+
+static uint64_t *unknown_of(const crn_span_store *store)
+{
+    uint64_t *figures = crn_calloc(store->count + (size_t)1, sizeof *figures);
+    memset(figures, 0xff, store->count * sizeof *figures);
+    return figures;
+}
+
+void crn_store_cpu(crn_span_store *store)
+{
+    if (store->cpu || !store->cpu_known)
+        return;
+    store->cpu = unknown_of(store);
+    read_cpu(store);
+    if (!store->off_core_count)
+        return;
+    store->ready = unknown_of(store);
+    for (uint32_t lane = 0; lane < store->lane_count; lane++)
+        add_off_core(store, lane);
 }

@@ -100,6 +100,10 @@ static void take_tables(crn_span_store *store)
     store->edges = copy_of(trace->edges, trace->edge_count, sizeof *store->edges);
     store->counter_count = trace->counter_count;
     store->counters = copy_of(trace->counters, trace->counter_count, sizeof *store->counters);
+    store->event_count = trace->event_count;
+    store->events = copy_of(trace->events, trace->event_count, sizeof *store->events);
+    store->off_core_count = trace->off_core_count;
+    store->off_core = copy_of(trace->off_core, trace->off_core_count, sizeof *store->off_core);
     store->key_count = trace->key_count;
     store->keys = copy_of((const void *)trace->keys, trace->key_count, sizeof *store->keys);
     store->weight_count = trace->weight_count;
@@ -107,6 +111,8 @@ static void take_tables(crn_span_store *store)
     store->cpu_known = trace->cpu != NULL;
     if (trace->cpu)
         store->cpu = copy_of(trace->cpu, trace->span_count, sizeof *store->cpu);
+    if (trace->ready)
+        store->ready = copy_of(trace->ready, trace->span_count, sizeof *store->ready);
     store->attribute_count = trace->attribute_count;
 }
 
@@ -189,14 +195,21 @@ static void move_tables(crn_trace *trace, crn_store_opening *opening)
     trace->counters = store->counters;
     trace->counter_count = store->counter_count;
     store->counters = NULL;
+    trace->events = store->events;
+    trace->event_count = store->event_count;
+    store->events = NULL;
+    trace->off_core = store->off_core;
+    trace->off_core_count = store->off_core_count;
+    store->off_core = NULL;
     trace->weights = store->weights;
     trace->cpu = store->cpu;
+    trace->ready = store->ready;
     trace->remotes = opening->remotes;
     store->texts = NULL;
     store->lanes = store->keys = NULL;
     store->edges = NULL;
     store->weights = NULL;
-    store->cpu = NULL;
+    store->cpu = store->ready = NULL;
     opening->remotes = NULL;
     trace->lane_count = store->lane_count;
     trace->key_count = store->key_count;

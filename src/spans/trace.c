@@ -4,6 +4,8 @@
  */
 #include "spans/trace.h"
 
+#include <cairn/span.h>
+
 #include "base/memory.h"
 #include "base/search.h"
 #include "spans/trace_histograms.h"
@@ -33,6 +35,16 @@ void crn_trace_cut_circles(crn_trace *trace)
 }
 
 /* ---- lookups ---- */
+
+const char *crn_level_name(uint32_t level)
+{
+    static const char *const names[] = {[CAIRN_LEVEL_NONE] = "event",
+                                        [CAIRN_LEVEL_DEBUG] = "debug",
+                                        [CAIRN_LEVEL_INFO] = "info",
+                                        [CAIRN_LEVEL_WARNING] = "warning",
+                                        [CAIRN_LEVEL_ERROR] = "error"};
+    return level <= CAIRN_LEVEL_ERROR ? names[level] : names[CAIRN_LEVEL_NONE];
+}
 
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count)
 {
@@ -71,9 +83,12 @@ void crn_trace_free(crn_trace *trace)
     crn_free(trace->spans);
     crn_free(trace->attributes);
     crn_free(trace->cpu);
+    crn_free(trace->ready);
     crn_free(trace->weights);
     crn_free(trace->edges);
     crn_free(trace->counters);
+    crn_free(trace->events);
+    crn_free(trace->off_core);
     crn_free(trace->handoffs);
     crn_free(trace->remotes);
     crn_trace_histograms_free(trace);

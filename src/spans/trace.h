@@ -69,6 +69,24 @@ typedef struct crn_counter {
     uint64_t at; /* ns */
 } crn_counter;
 
+/* Something that happened at a moment: an event, or a line of a log. */
+typedef struct crn_span_event {
+    uint32_t span;  /* that it was recorded in, or after */
+    uint32_t level; /* cairn_level */
+    uint64_t at;    /* ns */
+    const char *text;
+} crn_span_event;
+
+/* A time in which a lane's thread had no core for waiting + ready ns. If that is the whole time,
+ * the wait came first; otherwise it is not known when. The first of a thread has no length. */
+typedef struct crn_off_core {
+    uint32_t lane;
+    uint32_t woken_by;   /* lane that ended the wait; CRN_SPAN_NONE: not known */
+    uint64_t begin, end; /* ns */
+    uint64_t waiting;
+    uint64_t ready; /* able to run */
+} crn_off_core;
+
 /* The hand-off by which a span got its parent. */
 typedef struct crn_span_handoff {
     uint32_t span;
@@ -129,16 +147,20 @@ typedef enum crn_arrow_kind {
 
 typedef struct crn_trace {
     /* Lengths of the arrays below. process_count can be 0 in traces that tests make. */
-    uint32_t span_count, weight_count, attribute_count, edge_count, counter_count, histogram_count,
-        handoff_count, remote_count, lane_count, process_count, key_count;
+    uint32_t span_count, weight_count, attribute_count, edge_count, counter_count, event_count,
+        off_core_count, histogram_count, handoff_count, remote_count, lane_count, process_count,
+        key_count;
 
     crn_span *spans;
     uint64_t *cpu;             /* by span, ns, UINT64_MAX where not measured; NULL: measured for
                                   none */
+    uint64_t *ready;           /* likewise: able to run, without a core */
     crn_span_weight *weights;  /* sorted by span, at most one each */
     crn_attribute *attributes; /* sorted by span */
     crn_span_edge *edges;      /* sorted by `from` */
     crn_counter *counters;     /* sorted by span, and then in the order of recording */
+    crn_span_event *events;    /* likewise */
+    crn_off_core *off_core;    /* sorted by lane, then by begin */
     crn_trace_histogram *histograms; /* sorted by lane */
     uint64_t histograms_dropped;     /* spans counted in no histogram, for lack of space */
     crn_span_handoff *handoffs;      /* sorted by span; only of spans with a hand-off, at most
@@ -171,6 +193,9 @@ void crn_trace_free(crn_trace *trace);
  * including processes, remote parents and ids. */
 bool crn_trace_save(const crn_profile *profile, const crn_trace *trace, const char *path,
                     crn_error *error);
+
+/* Returns the word for a level: event, debug, info, warning, error. */
+const char *crn_level_name(uint32_t level);
 
 /* Returns the first attribute of a span and sets `*count`. */
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count);

@@ -205,6 +205,16 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
         const crn_trace_process *its = process_of(trace, trace->counters[c].span);
         trace->counters[c].at = moved(trace->counters[c].at, its, starts[its - trace->processes]);
     }
+    for (uint32_t e = 0; e < trace->event_count; e++) {
+        const crn_trace_process *its = process_of(trace, trace->events[e].span);
+        trace->events[e].at = moved(trace->events[e].at, its, starts[its - trace->processes]);
+    }
+    for (uint32_t o = 0; o < trace->off_core_count; o++) {
+        crn_off_core *off = &trace->off_core[o];
+        uint32_t number = crn_trace_process_of(trace, off->lane);
+        off->begin = moved(off->begin, &trace->processes[number], starts[number]);
+        off->end = moved(off->end, &trace->processes[number], starts[number]);
+    }
 }
 
 /* Moves everything so that the earliest process begins at 0, and clamps the ends. */

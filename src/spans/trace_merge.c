@@ -81,6 +81,9 @@ static void add_spans(merging *merging, const crn_trace *from)
 {
     if (from->cpu)
         memcpy(merging->to->cpu + merging->span, from->cpu, from->span_count * sizeof *from->cpu);
+    if (from->ready)
+        memcpy(merging->to->ready + merging->span, from->ready,
+               from->span_count * sizeof *from->ready);
     for (uint32_t s = 0; s < from->span_count; s++) {
         crn_span *span = &merging->to->spans[merging->to->span_count++];
         *span = from->spans[s];
@@ -120,6 +123,24 @@ static void add_counters(merging *merging, const crn_trace *from, const uint32_t
     }
 }
 
+static void add_events(merging *merging, const crn_trace *from)
+{
+    crn_trace *to = merging->to;
+    for (uint32_t e = 0; e < from->event_count; e++) {
+        crn_span_event *event = &to->events[to->event_count++];
+        *event = from->events[e];
+        event->span = move_span(merging, event->span);
+        event->text = crn_intern(to->texts, event->text, strlen(event->text));
+    }
+    for (uint32_t o = 0; o < from->off_core_count; o++) {
+        crn_off_core *off = &to->off_core[to->off_core_count++];
+        *off = from->off_core[o];
+        off->lane += merging->lane;
+        if (off->woken_by != CRN_SPAN_NONE)
+            off->woken_by += merging->lane;
+    }
+}
+
 static void add_attributes(merging *merging, const crn_trace *from)
 {
     crn_trace *to = merging->to;
@@ -138,6 +159,7 @@ static void add_attributes(merging *merging, const crn_trace *from)
         to->attributes[to->attribute_count++] = attribute;
     }
     add_counters(merging, from, keys);
+    add_events(merging, from);
     crn_trace_histograms_add(to, from, merging->lane, keys);
     crn_free(keys);
 }
@@ -210,13 +232,15 @@ static void add_trace(merging *merging, const crn_trace *from)
 static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t count)
 {
     uint64_t spans = 0, attributes = 0, edges = 0, handoffs = 0, remotes = 0, lanes = 0, keys = 0;
-    uint64_t processes = 0, weights = 0, counters = 0;
-    bool cpu = false;
+    uint64_t processes = 0, weights = 0, counters = 0, events = 0, off_core = 0;
+    bool cpu = false, ready = false;
     for (size_t t = 0; t < count; t++) {
         spans += traces[t]->span_count;
         attributes += traces[t]->attribute_count;
         edges += traces[t]->edge_count;
         counters += traces[t]->counter_count;
+        events += traces[t]->event_count;
+        off_core += traces[t]->off_core_count;
         handoffs += traces[t]->handoff_count;
         remotes += traces[t]->remote_count;
         lanes += traces[t]->lane_count;
@@ -224,15 +248,18 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
         processes += traces[t]->process_count;
         weights += traces[t]->weight_count;
         cpu |= traces[t]->cpu != NULL;
+        ready |= traces[t]->ready != NULL;
     }
     const uint64_t most = CRN_SPAN_NONE - 1;
-    if (spans > most || attributes > most || edges > most || counters > most || lanes > most ||
-        processes > CRN_PROCESSES_MAX)
+    if (spans > most || attributes > most || edges > most || counters > most || events > most ||
+        off_core > most || lanes > most || processes > CRN_PROCESSES_MAX)
         return false;
     to->spans = crn_calloc(spans + 1, sizeof *to->spans);
     to->attributes = crn_calloc(attributes + 1, sizeof *to->attributes);
     to->edges = crn_calloc(edges + 1, sizeof *to->edges);
     to->counters = crn_calloc(counters + 1, sizeof *to->counters);
+    to->events = crn_calloc(events + 1, sizeof *to->events);
+    to->off_core = crn_calloc(off_core + 1, sizeof *to->off_core);
     to->handoffs = crn_calloc(handoffs + 1, sizeof *to->handoffs);
     to->remotes = crn_calloc(remotes + 1, sizeof *to->remotes);
     to->lanes = crn_calloc(lanes + 1, sizeof *to->lanes);
@@ -242,6 +269,10 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
     if (cpu) {
         to->cpu = crn_calloc(spans + 1, sizeof *to->cpu);
         memset(to->cpu, 0xff, spans * sizeof *to->cpu); /* UINT64_MAX: not measured */
+    }
+    if (ready) {
+        to->ready = crn_calloc(spans + 1, sizeof *to->ready);
+        memset(to->ready, 0xff, spans * sizeof *to->ready);
     }
     to->processes = crn_calloc(processes + 1, sizeof *to->processes);
     return true;

@@ -31,6 +31,8 @@ int statements(int given)
         LINES(CAIRN_SCOPE_INTEGER("work", work(i));) /* not evaluated */
         LINES(CAIRN_SCOPE_NUMBER("part", i / 2.0);)
         LINES(CAIRN_COUNTER("left", 10 - i);)
+        LINES(CAIRN_EVENT("half done");)
+        LINES(CAIRN_LOG(CAIRN_LEVEL_INFO, work(i) ? "some" : "none");) /* not evaluated */
         if (i % 2) {
             LINES(CAIRN_SCOPE_TEXT("text", "odd");)
             sum += work(i);

@@ -36,6 +36,8 @@ static void work(cairn_strand *strand, job *job, cairn_span before)
     if (before)
         cairn_span_follows(strand, before);
     cairn_counter_set(strand, here.depth, JOBS - 0.5 - job->number);
+    if (job->number % 10 == 0)
+        cairn_log_add(strand, CAIRN_LEVEL_WARNING, "a job in ten, \xc3\xa9");
     cairn_span_integer(strand, here.width, job->number * (int64_t)1000000007);
     cairn_span_number(strand, here.ratio, job->number / 8.0);
     snprintf(name, sizeof name, "image \"%d\" of a long name, <\xc3\xa9>", job->number % 4);

@@ -134,7 +134,8 @@ def double(fields, field):
 TRACE_PACKET, TIMESTAMP, EVENT, DESCRIPTOR, INTERNED, SEQUENCE, CLOCKS = 1, 8, 11, 60, 12, 10, 6
 EVENT_TYPE, EVENT_NAME, EVENT_TRACK, ANNOTATION = 9, 10, 11, 4
 DOUBLE_COUNTER_VALUE = 44
-FLOW, FLOW_END, COUNTER_VALUE, BEGIN, END, COUNTER = 47, 48, 30, 1, 2, 4
+FLOW, FLOW_END, COUNTER_VALUE, BEGIN, END, INSTANT, COUNTER = 47, 48, 30, 1, 2, 3, 4
+EVENT_TEXT = 23
 
 
 def perfetto():
@@ -185,6 +186,8 @@ def check_perfetto():
         for event in messages(packet, EVENT):
             kind, track = number(event, EVENT_TYPE), number(event, EVENT_TRACK)
             when = number(packet, TIMESTAMP) - base
+            if kind == INSTANT:
+                continue
             assert when >= last.get(track, 0), "time goes back on a track"
             last[track] = when
             for flow in event[FLOW]:
@@ -242,6 +245,22 @@ def check_own_counters():
     same({number(e, EVENT_TRACK) for p in packets for e in messages(p, EVENT) if e[DOUBLE_COUNTER_VALUE]}, set(tracks), "its track")
     same(sorted(found), sorted(wanted), "values")
     assert len(found) == 120, len(found)
+
+
+@case("log lines are instants on the row of their span, with their level and text")
+def check_log():
+    packets, keys = perfetto(), {}
+    for packet in packets:
+        for data in messages(packet, INTERNED):
+            for key in messages(data, 3):
+                keys[number(key, 1)] = text(key, 2)
+    base = min(number(c, 2) for p in packets for s in messages(p, CLOCKS) for c in messages(s, 1) if number(c, 1) == 3)
+    found = [(number(p, TIMESTAMP) - base, text(e, EVENT_TEXT), keys[number(a, 1)], text(a, 6))
+             for p in packets for e in messages(p, EVENT) if number(e, EVENT_TYPE) == INSTANT
+             for a in messages(e, ANNOTATION)]
+    wanted = json.loads(run(CAIRN, "query", "--json", CAPTURE, "select at, text, 'level', level from events"))["rows"]
+    same(sorted(found), sorted(tuple(row) for row in wanted), "log lines")
+    assert len(found) == 12, len(found)
 
 
 # ---- Chrome ----

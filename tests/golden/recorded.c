@@ -7,6 +7,8 @@
  *   waits LABEL LABEL AT
  *   follows LABEL LABEL AT
  *   counter LABEL NAME VALUE AT      in this span; in the order of the spans
+ *   event LABEL LEVEL AT TEXT        likewise; LEVEL is a number
+ *   off LANE BEGIN WAITING READY END [BY]    no core; lanes are numbered, in their order
  *
  * Spans are of the lane before them, in the order of their starts; times are in microseconds. END
  * is "-" for one that has not ended. Labels are for the lines only. What has a TAKEN was handed off
@@ -116,6 +118,33 @@ static void add_counter(recording *recording)
         (crn_counter){span, key, value, time_of(strtok(NULL, " \n"))};
 }
 
+static void add_event(recording *recording)
+{
+    crn_trace *trace = recording->trace;
+    crn_span_event event = {.span = span_of(recording, strtok(NULL, " \n"))};
+    event.level = (uint32_t)strtoul(strtok(NULL, " \n"), NULL, 10);
+    event.at = time_of(strtok(NULL, " \n"));
+    event.text = intern(recording, strtok(NULL, "\n"));
+    trace->events =
+        crn_realloc(trace->events, trace->event_count + (size_t)1, sizeof *trace->events);
+    trace->events[trace->event_count++] = event;
+}
+
+static void add_off_core(recording *recording)
+{
+    crn_trace *trace = recording->trace;
+    crn_off_core off = {.lane = (uint32_t)strtoul(strtok(NULL, " \n"), NULL, 10)};
+    off.begin = time_of(strtok(NULL, " \n"));
+    off.waiting = time_of(strtok(NULL, " \n"));
+    off.ready = time_of(strtok(NULL, " \n"));
+    off.end = time_of(strtok(NULL, " \n"));
+    const char *by = strtok(NULL, " \n");
+    off.woken_by = by ? (uint32_t)strtoul(by, NULL, 10) : CRN_SPAN_NONE;
+    trace->off_core =
+        crn_realloc(trace->off_core, trace->off_core_count + (size_t)1, sizeof *trace->off_core);
+    trace->off_core[trace->off_core_count++] = off;
+}
+
 static void add_handoff(recording *recording, uint32_t span, uint64_t taken)
 {
     crn_trace *trace = recording->trace;
@@ -186,6 +215,10 @@ static void read_lines(recording *recording)
             add_span(recording);
         else if (strcmp(word, "counter") == 0)
             add_counter(recording);
+        else if (strcmp(word, "event") == 0)
+            add_event(recording);
+        else if (strcmp(word, "off") == 0)
+            add_off_core(recording);
         else if (strcmp(word, "waits") == 0 || strcmp(word, "follows") == 0)
             add_edge(recording, word);
         else

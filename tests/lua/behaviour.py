@@ -470,6 +470,9 @@ SPANS = """
         own:set("late", math.mininteger)
         cairn.counter("queue depth", i / 2)
         assert(not pcall(cairn.counter, "queue depth", "many"))
+        if i == 1 then cairn.event "loop closed" end
+        cairn.log("warning", "image " .. i .. " is late")
+        assert(not pcall(cairn.log, "loud", "text"))
         local inner = cairn.begin "inner"
         if i == 2 then error "two" end
         inner:finish()
@@ -535,6 +538,9 @@ def assert_spans(capture):
                           "late": -2**63}, attributes
     done = run([CAIRN, "query", "--json", capture, "select c.name, value, s.iteration from counters c join spans s on s.id = c.span order by at"])
     assert json.loads(done.stdout)["rows"] == [["queue depth", i / 2, i] for i in (1, 2, 3)], done
+    done = run([CAIRN, "query", "--json", capture, "select e.level, e.text, s.iteration from events e join spans s on s.id = e.span order by at"])
+    late = [["warning", "image %d is late" % i, i] for i in (1, 2, 3)]
+    assert json.loads(done.stdout)["rows"] == [["event", "loop closed", 1]] + late, done
     assert found["main/asks/task"][0]["iteration"] == 2**63 - 1
     assert not any(span["open"] for spans in found.values() for span in spans if span != found["alone"][0])
 

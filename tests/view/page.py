@@ -144,7 +144,7 @@ def capture_c(folder):
 
 def capture_frames(folder):
     """A camera at 60 Hz, a tracker and a display; every ninth image is tracked too late. A counter of
-    images that wait."""
+    images that wait, log lines about late ones, and a tracker that waits, and then is ready."""
     lanes = {"camera": [], "tracker": [], "display": []}
     for i in range(45):
         start, took = i * 16000, 20000 if i % 9 == 4 else 4000
@@ -158,6 +158,11 @@ def capture_frames(folder):
     for lane, spans in lanes.items():
         lines += ["lane " + lane] + spans
     lines += ["counter c%d waiting %d %d" % (i, i % 9 - 2, i * 16000 + 500) for i in range(45)]
+    lines += ["event t%d 3 %d image %d is late" % (i, i * 16000 + 9000, i)
+              for i in range(45) if i % 9 == 4]
+    lines += ["off 1 0 0 0 0"]
+    lines += ["off 1 %d 500 300 %d" % (i * 16000 + 3000, i * 16000 + 3800)
+              for i in range(45) if i % 9 != 5]
     lines += ["follows d%d t%d %d" % (i, i, i * 16000 + 30000) for i in range(45) if i % 9 != 5]
     subprocess.run([os.environ["RECORDED"], os.path.join(folder, "frames.cairn")], check=True,
                    input="\n".join(lines) + "\n", text=True)

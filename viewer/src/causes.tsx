@@ -23,6 +23,7 @@ function partText(row: any): string {
   switch (row.part) {
     case "self": return "self time, per span";
     case "waiting": return "waiting, per span";
+    case "ready": return "ready, no core free, per span";
     case "number": return "calls of " + row.block.name + ", per span";
     case "duration": return "duration of " + row.block.name + ", per call";
     default: return "overlap of " + row.block.name + " with others";

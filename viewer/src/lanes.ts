@@ -17,7 +17,7 @@ const TEXT = "11.5px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-s
 export interface Lane { lane: number; name: string; rows: number; spans: number; }
 export interface Bar { lane: number; row: number; start: number; end: number; busy: number; block: number; count: number; span: number; iteration: Iteration; open: number; }
 export interface Arrow { kind: string; from: number; to: number; from_lane: number; from_row: number; to_lane: number; to_row: number; left: number; arrives: number; }
-export interface Chart { from: number; to: number; length: number; lanes: Lane[]; bars: number[][]; arrows: Arrow[]; arrows_left_out: number; counters: number; counts: { spans: number; handoffs: number; waits: number; follows: number }; blocks: Record<string, Block>; finest: number; sent?: boolean; }
+export interface Chart { from: number; to: number; length: number; lanes: Lane[]; bars: number[][]; arrows: Arrow[]; arrows_left_out: number; counters: number; moments: number; counts: { spans: number; handoffs: number; waits: number; follows: number }; blocks: Record<string, Block>; finest: number; sent?: boolean; }
 
 export interface View { from: number; to: number; }
 

@@ -18,6 +18,7 @@ export const valueOf = (one: Attribute): string => one.text ?? String(one.value)
 
 export interface Span {
   id: number; block: Block; iteration: Iteration; lane: string; start: number; duration: number; self: number;
+  waiting?: number; ready?: number; // where recorded: without a core
   open: boolean; handed_off: boolean; attributes: Attribute[];
   ancestors: { id: number; block: Block; iteration: Iteration }[]; more: boolean; row: number; lane_number: number;
 }
@@ -51,6 +52,8 @@ export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?:
       <dl>
         <dt>total</dt><dd data-what="duration" data-value={span.duration}>{time(span.duration)}{span.open ? ", still open" : ""}</dd>
         <dt>self</dt><dd data-what="self" data-value={span.self}>{time(span.self)} <i>{share(span.self, span.duration)}</i></dd>
+        {span.waiting !== undefined && <><dt>waiting</dt><dd data-what="waiting" data-value={span.waiting}>{time(span.waiting)} <i>{share(span.waiting, span.duration)}</i></dd></>}
+        {span.ready !== undefined && <><dt>ready, no core free</dt><dd data-what="ready" data-value={span.ready}>{time(span.ready)} <i>{share(span.ready, span.duration)}</i></dd></>}
         <dt>start</dt><dd>{time(span.start)}</dd>
         <dt>lane</dt><dd>{span.lane || span.lane_number}</dd>
         {span.iteration !== null && <><dt>iteration</dt><dd data-what="iteration">{span.iteration}</dd></>}

@@ -104,6 +104,7 @@ export class StoredAnswers {
     switch (route) {
       case "timeline": return timeline(all.timeline, items);
       case "counters": return all.counters;
+      case "moments": return all.moments;
       case "spans": whole(items); return spans(all, items);
       case "span-flame": return flame(all["span-flame"], items);
       case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import * as color from "./color";
 import { Items, ask, useAnswer } from "./data";
 import { Counters } from "./counters";
+import { MomentsBelow } from "./moments";
 import { count, moment, time } from "./format";
 import { AXIS, Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, paintAxis, tops } from "./lanes";
 import { LaneList, arrange, orderOf } from "./lane_list";
@@ -233,6 +234,7 @@ function Lanes({ chart, place, search, waiting, base, asked }: { chart: Chart; p
           <Minimap base={base} generation={place.file.generation} view={view} length={whole.to}
             move={(middle) => show({ from: middle - (view.to - view.from) / 2, to: middle + (view.to - view.from) / 2 })} />
           {chart.counters > 0 && <Counters base={base} generation={place.file.generation} view={view} asked={asked} />}
+          {chart.moments > 0 && <MomentsBelow base={base} generation={place.file.generation} view={view} asked={asked} place={place} />}
           {hovered && !brush && <Tip bar={hovered} chart={chart} span={near} at={pointer} />}
         </div>
         <aside class="side" aria-live="polite">

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * switches.h - the context switches and wake-ups of a thread of this process, as the kernel records
+ * them (perf_event_open). The thread itself does nothing for it.
+ */
+#ifndef CRN_PLAT_SWITCHES_H
+#define CRN_PLAT_SWITCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct crn_switches crn_switches;
+
+typedef enum crn_switch_kind {
+    CRN_SWITCH_WAITS, /* the thread gave its core up to wait */
+    CRN_SWITCH_READY, /* it lost its core but wanted to go on */
+    CRN_SWITCH_IN,    /* it got a core */
+    CRN_SWITCH_WOKE,  /* it woke another thread */
+    CRN_SWITCH_LOST   /* the kernel had no space: some are missing */
+} crn_switch_kind;
+
+typedef struct crn_switch {
+    crn_switch_kind kind;
+    uint64_t at; /* CLOCK_MONOTONIC, ns */
+    pid_t woken; /* of CRN_SWITCH_WOKE */
+    bool itself; /* of CRN_SWITCH_WOKE: not an interrupt that happened to run on its core */
+} crn_switch;
+
+/* Records the switches of a thread from now on. Returns NULL where that is not possible or not
+ * allowed. Opens and closes a file; the record itself needs none. */
+crn_switches *crn_switches_open(pid_t thread);
+
+/* Records what the thread wakes, likewise. Needs a mounted tracefs and the right to use
+ * tracepoints. */
+crn_switches *crn_switches_open_wakes(pid_t thread);
+
+void crn_switches_close(crn_switches *switches);
+
+/* Takes the next one. Returns false if there is none. One caller at a time. */
+bool crn_switches_next(crn_switches *switches, crn_switch *next);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads when threads had no core when a store is opened.
+ */
+#include <stdlib.h>
+
+#include "spans/store_opening.h"
+
+/* Returns the index of the lane with that number, CRN_SPAN_NONE if there is none. */
+static uint32_t lane_of(const crn_span_store *store, uint32_t number)
+{
+    uint32_t low = 0, high = store->lane_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (store->lane_numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < store->lane_count && store->lane_numbers[low] == number ? low : CRN_SPAN_NONE;
+}
+
+/* Converts CLOCK_MONOTONIC to ns since the capture began. */
+static uint64_t moment_of(const crn_store_opening *opening, uint64_t monotonic)
+{
+    uint64_t first = opening->reader->header.first.monotonic_ns;
+    uint64_t since = monotonic > first ? monotonic - first : 0;
+    return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
+}
+
+/* Of a damaged file, entries may be longer than their period. An entry without an end lasts, as a
+ * wait, up to the last moment that the capture knows of. */
+static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
+                uint64_t last)
+{
+    crn_span_store *store = opening->store;
+    uint64_t end = __atomic_load_n(&disk->end, __ATOMIC_ACQUIRE);
+    crn_off_core entry = {.lane = lane,
+                          .woken_by =
+                              disk->woken_by ? lane_of(store, disk->woken_by - 1) : CRN_SPAN_NONE,
+                          .begin = moment_of(opening, disk->begin)};
+    entry.end = end ? moment_of(opening, end) : last;
+    entry.end = entry.end > entry.begin ? entry.end : entry.begin;
+    uint64_t length = entry.end - entry.begin;
+    entry.ready = !end ? 0 : disk->ready < length ? disk->ready : length;
+    entry.waiting =
+        end && disk->waiting < length - entry.ready ? disk->waiting : length - entry.ready;
+    store->off_core = crn_store_grow(store->off_core, store->off_core_count,
+                                     &opening->off_core_room, sizeof *store->off_core);
+    store->off_core[store->off_core_count++] = entry;
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+    const crn_off_core *a = left, *b = right;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane)
+{
+    crn_parts *parts;
+    crn_span_store *store = opening->store;
+    const crn_disk_header *header = &opening->reader->header;
+    uint64_t last = moment_of(opening, header->last[header->moments & 1].monotonic_ns);
+    uint32_t first = store->off_core_count;
+    if (!crn_store_section(opening, CRN_SECTION_OFF_CORE, lane, sizeof(crn_disk_off_core), &parts))
+        return false;
+    for (uint64_t i = 0; i < parts->count; i++) {
+        const crn_disk_off_core *entries = (const void *)parts->parts[i].data;
+        uint64_t most = UINT32_MAX - (uint64_t)1 - store->off_core_count, at = 0;
+        most = parts->parts[i].count < most ? parts->parts[i].count : most;
+        while (at < most && __atomic_load_n(&entries[at].begin, __ATOMIC_ACQUIRE))
+            add(opening, lane, &entries[at++], last);
+        if (at < parts->parts[i].count)
+            break;
+    }
+    if (store->off_core_count > first)
+        qsort(store->off_core + first, store->off_core_count - first, sizeof *store->off_core,
+              compare_begins);
+    store->cpu_known |= store->off_core_count > first;
+    return true;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_off_core.c - spans whose threads work, wait and lose their core, recorded from the kernel's
+ * context switches and, where these may not be read, from schedstat. And the sums within a period,
+ * against a reference.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/span.h>
+
+#include "base/memory.h"
+#include "spans/off_core.h"
+#include "spans/spans.h"
+#include "support/cases.h"
+#include "support/profiles.h"
+#include "support/random.h"
+#include "support/recorded.h"
+#include "support/scratch.h"
+
+enum { MS = 1000000, WORK, SLEEP, MAIN, BLOCKS = 4 };
+
+static uint64_t now_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Uses the processor for that time. */
+static void spin(uint64_t ns)
+{
+    uint64_t begin = now_of(CLOCK_THREAD_CPUTIME_ID);
+    while (now_of(CLOCK_THREAD_CPUTIME_ID) < begin + ns) {
+    }
+}
+
+/* What the program itself measures of a span. */
+typedef struct measured {
+    uint64_t wall, cpu;
+} measured;
+
+static measured one_span(cairn_strand *strand, cairn_block block, int64_t i)
+{
+    measured its = {now_of(CLOCK_MONOTONIC), now_of(CLOCK_THREAD_CPUTIME_ID)};
+    cairn_span_begin(strand, block, i);
+    if (block == SLEEP)
+        usleep(20000);
+    else
+        spin(10 * MS);
+    cairn_span_end(strand);
+    its.cpu = now_of(CLOCK_THREAD_CPUTIME_ID) - its.cpu;
+    its.wall = now_of(CLOCK_MONOTONIC) - its.wall;
+    return its;
+}
+
+static bool stop;
+
+static void *spin_on(void *data)
+{
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+    }
+    return data;
+}
+
+/* From here on, the thread shares one core with another that never waits. */
+static pthread_t crowd(void)
+{
+    pthread_t thread;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(sched_getcpu(), &set);
+    sched_setaffinity(0, sizeof set, &set);
+    assert_int_equal(pthread_create(&thread, NULL, spin_on, NULL), 0);
+    return thread;
+}
+
+enum { ROUNDS = 6, SPANS = 3 * ROUNDS };
+
+/* Spans that work, sleep, and work while another thread wants their core. */
+static void record(const char *path, measured measured[SPANS])
+{
+    cairn_options options = span_options(path);
+    options.off_core = true;
+    setup s = setup_open(&options, BLOCKS);
+    usleep(20000); /* the thread must have been found */
+    for (int i = 0; i < 2 * ROUNDS; i++)
+        measured[i] = one_span(s.strand, i < ROUNDS ? WORK : SLEEP, i);
+    stop = false;
+    pthread_t other = crowd();
+    for (int i = 2 * ROUNDS; i < SPANS; i++)
+        measured[i] = one_span(s.strand, WORK, i);
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    pthread_join(other, NULL);
+    setup_close(&s);
+}
+
+/* `error`: how much times may be wrong, ns, because it is not known when in a look they were. */
+static void check(const char *path, const measured measured[SPANS], uint64_t error)
+{
+    crn_trace *trace = recorded_trace(path);
+    uint64_t ready = 0, away = 0, waited = 0;
+    assert_int_equal(trace->span_count, SPANS);
+    assert_non_null(trace->ready);
+    assert_true(trace->off_core_count > ROUNDS);
+    for (uint32_t s = 0; s < SPANS; s++) {
+        uint64_t duration = trace->spans[s].end - trace->spans[s].start, cpu = trace->cpu[s];
+        assert_true(cpu + trace->ready[s] <= duration);
+        assert_true(cpu + error >= (s >= ROUNDS && s < 2 * ROUNDS ? 0 : 10 * MS));
+        assert_true(cpu <= measured[s].cpu + error);
+        if (s >= ROUNDS && s < 2 * ROUNDS)
+            waited += duration - cpu - trace->ready[s];
+        ready += s >= 2 * ROUNDS ? trace->ready[s] : 0;
+        away += s >= 2 * ROUNDS ? measured[s].wall - measured[s].cpu : 0;
+    }
+    assert_true(waited + 2 * error >= (uint64_t)ROUNDS * 20 * MS);
+    /* Of the time that crowded spans had no core, nearly all was ready. */
+    assert_true(away > 10 * MS && ready + 2 * error >= away / 10 * 8);
+    assert_true(ready <= away + 2 * error);
+    crn_trace_free(trace);
+}
+
+static void working_waiting_and_ready_are_told_apart(void **state)
+{
+    (void)state;
+    skip_where_emulated();
+    char path[SCRATCH_PATH];
+    measured measured[SPANS];
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
+    record(scratch_path(path, "off_core.cairn"), measured);
+    sched_setaffinity(0, sizeof all, &all);
+    check(path, measured, 5 * MS);
+}
+
+/* From here on, perf_event_open is not allowed. */
+static void forbid_switches(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(77);
+}
+
+/* Figures are then those of whole looks of a few milliseconds. */
+static void without_switches_they_are_estimated(void **state)
+{
+    (void)state;
+    skip_where_emulated();
+    char path[SCRATCH_PATH];
+    measured *measured = mmap(NULL, SPANS * sizeof *measured, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(measured, MAP_FAILED);
+    scratch_path(path, "estimated.cairn");
+    pid_t child = fork();
+    if (child == 0) {
+        forbid_switches();
+        record(path, measured);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+    check(path, measured, 40 * MS);
+    munmap(measured, SPANS * sizeof *measured);
+}
+
+/* ---- sums ---- */
+
+/* Returns the times within a period, entry by entry. */
+static crn_off_times reference(const crn_off_core *entries, uint32_t count, uint32_t lane,
+                               uint64_t from, uint64_t to)
+{
+    crn_off_times times = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const crn_off_core *its = &entries[i];
+        uint64_t first = its->begin > from ? its->begin : from;
+        uint64_t last = its->end < to ? its->end : to, length = its->end - its->begin;
+        if (its->lane != lane || first >= last)
+            continue;
+        uint64_t woken = its->begin + its->waiting;
+        if (its->waiting + its->ready == length) {
+            times.waiting += first < woken ? (last < woken ? last : woken) - first : 0;
+            times.ready += last > woken ? last - (first > woken ? first : woken) : 0;
+        } else {
+            times.waiting += its->waiting * (last - first) / length;
+            times.ready += its->ready * (last - first) / length;
+        }
+    }
+    return times;
+}
+
+static void sums_within_a_period_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    enum { LANES = 4, ENTRIES = 60, PERIODS = 200 };
+    random_source random = {18};
+    for (int run = 0; run < 50; run++) {
+        crn_off_core entries[LANES * ENTRIES];
+        uint32_t count = 0;
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            uint64_t at = 0;
+            uint32_t own = lane == 1 ? 0 : random_below(&random, ENTRIES);
+            for (uint32_t i = 0; i < own; i++) {
+                uint64_t length = random_below(&random, 1000);
+                at += random_below(&random, 500);
+                crn_off_core its = {.lane = lane, .begin = at, .end = at + length};
+                its.ready = random_below(&random, (uint32_t)length + 1);
+                its.waiting = length - its.ready;
+                if (random_chance(&random, 1, 3))
+                    its.waiting /= 2;
+                entries[count++] = its;
+                at += length;
+            }
+        }
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            crn_off_sums sums = crn_off_sums_of(entries, count, lane);
+            for (int i = 0; i < PERIODS; i++) {
+                uint64_t from = random_below(&random, 30000);
+                uint64_t to = from + random_below(&random, 5000);
+                crn_off_times is = crn_off_times_within(&sums, from, to);
+                crn_off_times wanted = reference(entries, count, lane, from, to);
+                assert_in_range(is.waiting, wanted.waiting > 4 ? wanted.waiting - 4 : 0,
+                                wanted.waiting + 4); /* rounding of estimates */
+                assert_in_range(is.ready, wanted.ready > 4 ? wanted.ready - 4 : 0,
+                                wanted.ready + 4);
+            }
+            crn_free(sums.before);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(working_waiting_and_ready_are_told_apart),
+        cmocka_unit_test(without_switches_they_are_estimated),
+        cmocka_unit_test(sums_within_a_period_are_those_of_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
