@@ -198,7 +198,9 @@ typedef struct crn_lane {
     const cairn_priv_alloc_calls *calls;
     cairn_metric metrics[CRN_METRICS];
     uint64_t random;
-    uint32_t *changed; /* contexts whose live bytes changed since that moment */
+    uint64_t allocated; /* with a strand: bytes that are not in the process's sum yet */
+    uint32_t unseen;    /* likewise: allocations and frees since they were last shown */
+    uint32_t *changed;  /* contexts whose live bytes changed since that moment */
     size_t changed_count, changed_capacity;
     bool changed_all; /* there was no memory for the list: all may have changed */
     bool retired;     /* atomic: its profile may be closed */
@@ -335,6 +337,9 @@ void crn_peak_retract(crn_lane *lane);
 void crn_peak_again(void);
 /* Sets all figures to 0, in a child of fork. */
 void crn_peak_restart(void);
+
+/* Returns the live bytes of all lanes, but for what others hold back. */
+uint64_t crn_peak_live(const crn_lane *lane);
 
 /* Changes the live bytes of a context. */
 static inline void crn_peak_change(crn_lane *lane, cairn_context context, int64_t bytes)

@@ -31,6 +31,7 @@ static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *
         if (metrics[i] == CAIRN_METRIC_MAX)
             return false;
     }
+    calls->memory_begin(profile);
     crn_lane *lane = crn_alloc_lane_new(of, calls, metrics);
     if (!lane)
         return false;

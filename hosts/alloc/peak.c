@@ -145,6 +145,12 @@ static void flush(crn_lane *lane, int64_t step)
     share();
 }
 
+uint64_t crn_peak_live(const crn_lane *lane)
+{
+    int64_t live = __atomic_load_n(&total, __ATOMIC_RELAXED) + lane->unflushed;
+    return live > 0 ? (uint64_t)live : 0;
+}
+
 void crn_peak_check(crn_lane *lane)
 {
     flush(lane, STEP);

@@ -88,6 +88,19 @@ static inline crn_lane *enter(crn_lane *first(void))
 
 /* ---- charges ---- */
 
+/* Allocations and frees between two readings of the clock. */
+enum { UNSEEN_MOST = 32 };
+
+/* Shows live bytes and the rate of allocation as counters of the strand's profile. */
+__attribute__((noinline)) static void show_memory(crn_lane *lane)
+{
+    static uint64_t allocated; /* atomic */
+    uint64_t all = __atomic_add_fetch(&allocated, lane->allocated, __ATOMIC_RELAXED);
+    lane->allocated = 0;
+    lane->unseen = 0;
+    lane->calls->memory_show(lane->strand, crn_peak_live(lane), all);
+}
+
 static inline bool charge(crn_lane *lane, cairn_context context, const crn_live *block, int count)
 {
     uint64_t bytes = block->size, objects = 1;
@@ -100,6 +113,11 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     CAIRN_PRIV_ADD(lane->counters[count][context], bytes);
     CAIRN_PRIV_ADD(lane->counters[count + 1][context], objects);
     crn_peak_change(lane, context, count == CRN_COUNT_BYTES ? (int64_t)bytes : -(int64_t)bytes);
+    if (CRN_UNLIKELY(lane->strand != NULL)) {
+        lane->allocated += count == CRN_COUNT_BYTES ? bytes : 0;
+        if (++lane->unseen >= UNSEEN_MOST)
+            show_memory(lane);
+    }
     return true;
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cairn/alloc.h>
+
 #include "host.h"
 
 /* Maps an allocation to the context that made it: an entry for each granule of a page of the heap.
@@ -46,8 +48,10 @@ struct crn_ledger {
     double left;         /* bytes until the next sample */
     uint64_t random;
     uint64_t samples;
-    bool lost;      /* out of memory: frees are no longer known */
-    unsigned forks; /* number of forks when it was begun */
+    uint64_t allocated; /* so far */
+    uint32_t unseen;    /* allocations and frees since the counters were shown */
+    bool lost;          /* out of memory: frees are no longer known */
+    unsigned forks;     /* number of forks when it was begun */
 };
 
 enum { PEAK_PARTS = 100 }; /* the peak is accurate to 1 / PEAK_PARTS */
@@ -245,6 +249,17 @@ static bool is_drawn(crn_ledger *ledger, size_t size)
     return true;
 }
 
+/* Shows live bytes and the rate of allocation as counters, now and then. */
+static void show(crn_host *host)
+{
+    enum { UNSEEN_MOST = 64 }; /* allocations and frees between two readings of the clock */
+    crn_ledger *ledger = host->ledger;
+    if (++ledger->unseen < UNSEEN_MOST)
+        return;
+    ledger->unseen = 0;
+    cairn_priv_memory_show(host->running->strand, ledger->live, ledger->allocated);
+}
+
 void crn_ledger_add(crn_host *host, uintptr_t block, size_t size)
 {
     crn_ledger *ledger = host->ledger;
@@ -265,6 +280,8 @@ void crn_ledger_add(crn_host *host, uintptr_t block, size_t size)
     cairn_context_charge(host->lane, context, ledger->bytes, weight * size);
     cairn_context_charge(host->lane, context, ledger->objects, weight);
     live_add(ledger, context, weight * size);
+    ledger->allocated += weight * size;
+    show(host);
     if (ledger->live > ledger->peak + ledger->peak / PEAK_PARTS)
         peak_write(host, ledger);
 }
@@ -282,6 +299,7 @@ void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size)
     cairn_context_charge(host->lane, context, ledger->freed_bytes, weight * size);
     cairn_context_charge(host->lane, context, ledger->freed_objects, weight);
     live_add(ledger, context, -(weight * size));
+    show(host);
 }
 
 /* ---- open and close ----------------------------------------------------------------- */
@@ -302,6 +320,7 @@ bool crn_ledger_open(crn_host *host, uint64_t mean, uint64_t seed)
     ledger->mean = (double)mean;
     ledger->random = seed;
     ledger->left = mean ? gap_draw(ledger) : 0;
+    cairn_priv_memory_begin(host->profile);
     host->ledger = ledger;
     return true;
 }

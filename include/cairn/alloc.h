@@ -40,7 +40,16 @@ typedef struct cairn_priv_alloc_calls {
     cairn_metric (*metric_add)(cairn_profile *profile, const char *name, const char *unit);
     const uint64_t *(*generation)(const cairn_profile *profile);
     uint64_t (*catch_up)(cairn_lane *lane);
+    void (*memory_begin)(cairn_profile *profile);
+    void (*memory_show)(cairn_strand *strand, uint64_t live, uint64_t allocated);
 } cairn_priv_alloc_calls;
+
+/* The counters "live bytes" and "allocation rate" (bytes a second) of a profile, for whoever knows
+ * both. Begin once. Show gives what is live now and what was allocated so far; at most one call in
+ * a millisecond is recorded, with the strand's current span. It allocates nothing, takes no lock
+ * and reads the clock: call it once in many allocations. Thread: the strand's. */
+CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
+CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
 /* Returns the address of the profile's generation, which cairn_profile_reset increments. Read it
  * atomically, until the profile is closed. Thread: any; signal safe. */
@@ -65,9 +74,12 @@ CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_al
 CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
 {
     static const cairn_priv_alloc_calls calls = {
-        sizeof calls,         cairn_strand_lane,      cairn_lane_profile,
-        cairn_strand_context, cairn_context_counters, cairn_context_charge,
-        cairn_metric_add,     cairn_priv_generation,  cairn_priv_catch_up,
+        sizeof calls,           cairn_strand_lane,
+        cairn_lane_profile,     cairn_strand_context,
+        cairn_context_counters, cairn_context_charge,
+        cairn_metric_add,       cairn_priv_generation,
+        cairn_priv_catch_up,    cairn_priv_memory_begin,
+        cairn_priv_memory_show,
     };
     return cairn_priv_alloc_follow(strand, &calls);
 }

@@ -103,6 +103,7 @@ static void detach(cairn_profile *profile)
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
     profile->off_core.running = false;
+    profile->memory.busy = false;
     if (!profile->child.waiting) /* it could not make a capture, and its children cannot either */
         return;
     profile->mode = CRN_MODE_OFF;

@@ -91,6 +91,15 @@ typedef struct crn_child {
     char *origin;   /* path from which children's paths are made; NULL before the first */
 } crn_child;
 
+/* The counters of allocations: memory_counters.c. */
+typedef struct crn_memory_counters {
+    bool known;          /* the keys are there; atomic */
+    bool busy;           /* a thread writes the rest; atomic */
+    uint32_t live, rate; /* keys */
+    uint64_t at;         /* CLOCK_MONOTONIC, ns, of the last value; atomic */
+    uint64_t allocated;  /* at that time */
+} crn_memory_counters;
+
 struct cairn_profile {
     crn_capture capture;
     crn_section strings, blocks, metrics, notes, keys, trees; /* under lock */
@@ -135,6 +144,7 @@ struct cairn_profile {
     const char *off_core_source; /* of that thread: as noted */
     bool preparer_sleeps;        /* until a lane takes a chunk; atomic */
     bool preparer_wanted;        /* a lane has taken a chunk; atomic */
+    crn_memory_counters memory;
     bool in_memory;
     crn_child child;        /* state after a fork */
     cairn_profile *sibling; /* ring of profiles with the same blocks; under the siblings' lock */

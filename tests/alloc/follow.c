@@ -3,9 +3,12 @@
  * A program that uses libcairn and lets libcairn-alloc follow its strands.
  */
 #include <cairn/alloc.h>
+#include <cairn/span.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "accounts.h"
 
@@ -103,14 +106,43 @@ static void reset(void)
     pthread_join(thread, NULL);
 }
 
+/* Memory that grows for a while, and then shrinks as fast. */
+static void grow_and_shrink(void)
+{
+    enum { SIZE = 1000, COUNT = 4000, STEP_NS = 20000 };
+    static void *kept[COUNT];
+    cairn_lane *lane = cairn_lane_open(profile, "main");
+    cairn_strand *strand = cairn_strand_open(lane);
+    MUST(cairn_alloc_follow(strand));
+    cairn_span_begin(strand, blocks[0], CAIRN_ITERATION_NONE);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        if (i < COUNT)
+            kept[i] = malloc(SIZE);
+        else
+            free(kept[i - COUNT]);
+        nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
+    }
+    cairn_span_end(strand);
+    MUST(cairn_alloc_follow(NULL));
+    cairn_lane_close(lane);
+}
+
 int main(int argc, char **argv)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = argc > 1 ? argv[1] : "x.cairn";
+    bool in_time = argc > 2 && strcmp(argv[2], "time") == 0;
+    options.spans = in_time;
     MUST(cairn_profile_open(&profile, &options) == CAIRN_OK);
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = cairn_block_add(profile, &(cairn_block_info){.name = names[i]});
     MUST(cairn_alloc_follow(NULL));
+    if (in_time) {
+        grow_and_shrink();
+        cairn_profile_close(profile);
+        account_close();
+        return 0;
+    }
     if (argc > 2) {
         pthread_barrier_init(&barrier, NULL, 2);
         reset();

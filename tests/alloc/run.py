@@ -318,6 +318,26 @@ def what_lived_before_a_reset_is_not_freed_after_it():
 
 
 @test
+def live_bytes_and_the_rate_of_allocation_are_counters():
+    subprocess.run([os.path.join(PLUGINS, "follow"), "x.cairn", "time"], check=True, timeout=300,
+                   env=dict(os.environ, ALLOC_BOOKS="books"))
+    def values(name):
+        sql = f"select at, value from counters where name = '{name}' order by at"
+        done = subprocess.run([CAIRN, "query", "--json", "x.cairn", sql], check=True, capture_output=True)
+        return json.loads(done.stdout)["rows"]
+    live, rate, step = values("live bytes"), values("allocation rate"), 32 * 1000
+    assert len(live) == len(rate) > 50, (len(live), len(rate))
+    top = max(range(len(live)), key=lambda i: live[i][1])
+    assert 4000000 - 4 * step <= live[top][1] <= 4000000, live[top]
+    assert all(a[1] < b[1] for a, b in zip(live[:top], live[1:top + 1])), "it grows"
+    assert all(a[1] > b[1] for a, b in zip(live[top + 1:], live[top + 2:])), "it shrinks"
+    # What was allocated between two values is their difference while nothing is freed.
+    total = sum(rate[i][1] * (rate[i][0] - rate[i - 1][0]) / 1e9 for i in range(1, top + 1))
+    assert abs(total - (live[top][1] - live[0][1])) < 0.05 * total, total
+    assert rate[-1][1] == 0, rate[-1]
+
+
+@test
 def programs_do_what_they_do_without_it():
     with open("text", "w", encoding="utf-8") as file:
         file.writelines(f"line {i * 7919 % 5003} of a text\n" for i in range(20000))

@@ -546,6 +546,26 @@ def assert_spans(capture):
 
 
 @test
+def memory_over_time():
+    write("script.lua", """
+    local cairn = require "cairn"
+    local own <close> = cairn.scope "main"
+    local kept, last = {}, os.clock()
+    for i = 1, 3000 do
+        kept[i] = string.rep("x", 10000)
+        while os.clock() < last + 5e-5 do end
+        last = os.clock()
+    end
+    """)
+    done = run([CAIRN, "run", "--alloc", "--spans=first", "-o", "x.cairn", "script.lua"])
+    assert done.returncode == 0, done
+    done = run([CAIRN, "query", "--json", "x.cairn", "select name, count(*) > 20, max(value) > 20e6, max(value) from counters group by name order by name"])
+    rows = json.loads(done.stdout)["rows"]
+    assert [row[:3] for row in rows] == [["allocation rate", 1, 1], ["live bytes", 1, 1]], rows
+    assert 28e6 < rows[1][3] < 40e6, rows
+
+
+@test
 def spans_under_run():
     write("script.lua", SPANS)
     found = run([CAIRN, "run", "-o", "x.cairn", "script.lua"])
