@@ -20,12 +20,14 @@ INTERPOSED = ["malloc", "calloc", "realloc", "reallocarray", "free", "aligned_al
               "posix_memalign", "valloc", "pvalloc"]
 # Functions that are called through tables of pointers, and the destructor of the thread's key.
 BY_POINTER = ["cairn_context_charge", "cairn_context_counters", "cairn_lane_profile",
-              "cairn_priv_catch_up", "cairn_priv_generation", "cairn_strand_context", "grow_lane",
+              "cairn_priv_catch_up", "cairn_priv_generation", "cairn_priv_memory_show",
+              "cairn_strand_context", "grow_lane",
               "thread_ends"]
 # The rows of the table by when a call is made: each begins at these functions.
 ROOTS = {"any": INTERPOSED + BY_POINTER, "start": ["crn_start"], "fork": ["crn_child_begin"]}
 # A profile of libcairn-alloc has no clock: it starts neither threads nor timers.
-WITHOUT_CLOCK = ["crn_sampler_start", "crn_preparer_start", "crn_timers_begin", "crn_timer_start"]
+WITHOUT_CLOCK = ["crn_sampler_start", "crn_preparer_start", "crn_off_core_start",
+                 "crn_timers_begin", "crn_timer_start"]
 
 # Compilers call these in place of each other, and of loops. They only touch memory.
 MEMORY = {"memcpy", "memmove", "memset", "memcmp", "bcmp", "memchr", "strlen", "strchr", "strcpy",

@@ -15,7 +15,8 @@ from tap import case, main, run, same
 CAIRN, MAKE_SPANS = sys.argv[1:3]
 FOLDER = tempfile.TemporaryDirectory()
 STRINGS, BLOCKS, LANE, SPANS, DETAILS, KEYS, RING = 1, 2, 5, 8, 9, 10, 11
-INTEGER, NUMBER, TEXT, MORE, HANDOFF, WAITS, FOLLOWS, CPU, NAME = 1, 2, 3, 4, 5, 6, 7, 10, 16
+INTEGER, NUMBER, TEXT, MORE, HANDOFF, WAITS, FOLLOWS, CPU, NAME, EVENT = 1, 2, 3, 4, 5, 6, 7, 10, 16, 19
+LEVELS = ["event", "debug", "info", "warning", "error"]
 NONE = -1 << 63
 
 
@@ -64,12 +65,12 @@ class Capture:
 
 
 def read(path):
-    """Spans, attributes and edges, as the tables of `cairn query` have them."""
+    """Spans, attributes, edges and events, as the tables of `cairn query` have them."""
     capture = Capture(path)
     names = [capture.text(name) for name, *_ in capture.records(BLOCKS, "IIIIII")]
     names = names[:capture.used(BLOCKS) // 24]
     keys = [capture.text(name) for name, in capture.records(KEYS, "I")][:capture.used(KEYS) // 4]
-    spans, attributes, edges, firsts, counts = [], [], [], {}, {}
+    spans, attributes, edges, events, firsts, counts = [], [], [], [], {}, {}
     for number, lane in enumerate(capture.lanes):
         assert (RING, lane) not in capture.sections, "rings are not read"
         firsts[lane] = len(spans)
@@ -111,15 +112,20 @@ def read(path):
                 edges.append([at, "waits" if kind == WAITS else "follows", span_of(value)])
             elif kind == CPU:
                 spans[at]["cpu"] = value
-    for attribute in attributes:
-        if isinstance(attribute[2], bytes):
-            attribute[2] = attribute[2].rstrip(b"\0").decode()
+            elif kind == EVENT:
+                text = [at, LEVELS[key], capture.text(more) if more else b"", value]
+                events.append(text)
+    for texts in attributes + events:
+        if isinstance(texts[2], bytes):
+            texts[2] = texts[2].rstrip(b"\0").decode()
     latest = max([capture.last] + [max(span["start"], span["end"]) for span in spans])
     for span in spans:
         span["open"] = int(span["end"] == 0)
         for name in ("start", "end"):
             span[name] = ((span[name] or latest) - capture.first) * capture.scale
-    return spans, sorted(attributes, key=str), sorted(edges)
+    for event in events:
+        event[3] = (event[3] - capture.first) * capture.scale
+    return spans, sorted(attributes, key=str), sorted(edges), sorted(events)
 
 
 def query(path, sql):
@@ -132,7 +138,7 @@ def same_rows(found, expected, what):
 
 
 def compare(path, merged=False):
-    spans, attributes, edges = read(path)
+    spans, attributes, edges, events = read(path)
     theirs = query(path, "select name, start, end, lane, iteration, cpu, parent, handed_off, open "
                          "from spans order by id")
     same(len(spans), len(theirs), "number of spans")
@@ -145,10 +151,15 @@ def compare(path, merged=False):
     same_rows(sorted((list(row.values()) for row in theirs), key=str), attributes, "attribute")
     theirs = query(path, "select span, kind, other from span_edges")
     same_rows(sorted(list(row.values()) for row in theirs), edges, "edge")
-    assert spans and attributes and edges
+    theirs = sorted(list(row.values()) for row in
+                    query(path, "select span, level, text, at from events"))
+    same_rows([row[:3] for row in theirs], [event[:3] for event in events], "event")
+    for event, row in zip(events, theirs):
+        assert abs(event[3] - row[3]) <= 1, (event, row)
+    assert spans and attributes and edges and events
 
 
-@case("spans, attributes and edges of a capture")
+@case("spans, attributes, edges and events of a capture")
 def capture_of_spans():
     path = os.path.join(FOLDER.name, "spans.cairn")
     run(MAKE_SPANS, path)

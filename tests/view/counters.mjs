@@ -7,7 +7,7 @@ export default function counters({ test, at, go, settled, quiet, same, json, fil
 
   test("counters have all values of SQL, in windows and at each resolution", async () => {
     await go(`timeline?file=${file}`);
-    await settled(".counter canvas");
+    await settled('.counter canvas[aria-label^="Counter "]');
     for (const [from, to] of [[0, 713e6], [100e6, 300e6], [0, 1], [700e6, 720e6], [719e6, 1e12]]) {
       const wanted = sql(`at >= ${from} and at < ${to}`), before = sql(`at < ${from}`).slice(-1);
       const { tracks } = await answer(`&from=${from}&to=${to}&pixels=4000`);
@@ -20,13 +20,13 @@ export default function counters({ test, at, go, settled, quiet, same, json, fil
 
   test("the timeline draws counters, and says their values at the pointer", async () => {
     await go(`timeline?file=${file}`);
-    await settled(".counter canvas");
+    await settled('.counter canvas[aria-label^="Counter "]');
     await shot("counters");
     const values = sql("1"), text = () => at().textContent('.counter [data-what="value"]');
     const range = `${Math.min(0, ...values.map((row) => row[1]))} to ${Math.max(0, ...values.map((row) => row[1]))}`.replace("-", "−");
     same([await at().textContent(".counter b"), await text()], ["waiting", range], "name and range");
     const view = await at().evaluate(async (one) => (await (await fetch("api/timeline?file=" + one)).json()).length + 1, file);
-    const box = await at().locator(".counter canvas").boundingBox(), left = 150, right = 8;
+    const box = await at().locator('.counter canvas[aria-label^="Counter "]').boundingBox(), left = 150, right = 8;
     for (const [moment, value] of [values[5], values[20], values[44]]) {
       const middle = moment + 8e6; // each value holds for 16 ms
       await at().mouse.move(box.x + left + (middle / view) * (box.width - left - right), box.y + 20);

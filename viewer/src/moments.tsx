@@ -6,7 +6,7 @@ import * as color from "./color";
 import { Items, useAnswer } from "./data";
 import { count, time } from "./format";
 import { EDGE, View, gutterOf } from "./lanes";
-import { Place } from "./route";
+import { Place } from "./parts";
 import { spanLink } from "./span";
 
 interface Happened { at: number; level: string; text: string; span: number; lane: number }
