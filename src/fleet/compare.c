@@ -63,8 +63,8 @@ static int by_ratio(const void *one, const void *other)
 }
 
 /* Returns the median of the ratios, weighted by the functions' means; 1 if there are none. */
-static double speed_of(const double *row, const double *means, size_t columns,
-                       const bool *changed, ratio *ratios)
+static double speed_of(const double *row, const double *means, size_t columns, const bool *changed,
+                       ratio *ratios)
 {
     size_t count = 0;
     double whole = 0, sum = 0;

@@ -57,9 +57,9 @@ static void figures_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, ") USING run");
 }
 
-/* Adds the sums by block: block, by_value, calls, own, whole, in_runs. Runs of one program nearly all
- * have the same blocks: their arrays are added up as they are, before they are taken apart. `in_runs`
- * is of runs that called the block or in which it has cost, whichever are more. */
+/* Adds the sums by block: block, by_value, calls, own, whole, in_runs. Runs of one program nearly
+ * all have the same blocks: their arrays are added up as they are, before they are taken apart.
+ * `in_runs` is of runs that called the block or in which it has cost, whichever are more. */
 static void sums_sql(crn_sql *sql, const crn_question_about *about)
 {
     static const char *const sums[] = {"s", "own", "t", "whole"};
@@ -71,16 +71,18 @@ static void sums_sql(crn_sql *sql, const crn_question_about *about)
     }
     crn_sql_add(sql, "greatest(sumIf(n, metric = 'calls'), sumIf(n, metric = ");
     crn_sql_literal(sql, about->metric);
-    crn_sql_add(sql,
-                ")) AS in_runs FROM (SELECT metric, by_value, any(blocks) AS list, sumForEach(self) AS "
-                "ss, sumForEach(total) AS ts, sumForEach(arrayMap((x, y) -> toUInt64(x > 0 OR y > 0), "
-                "self, total)) AS ns FROM (");
+    crn_sql_add(
+        sql,
+        ")) AS in_runs FROM (SELECT metric, by_value, any(blocks) AS list, sumForEach(self) AS "
+        "ss, sumForEach(total) AS ts, sumForEach(arrayMap((x, y) -> toUInt64(x > 0 OR y > 0), "
+        "self, total)) AS ns FROM (");
     figures_sql(sql, about);
-    crn_sql_add(sql,
-                ") GROUP BY metric, by_value, cityHash64(blocks), sipHash64(blocks)) ARRAY JOIN list AS "
-                "block, ss AS s, ts AS t, ns AS n WHERE s > 0 OR t > 0 GROUP BY block, by_value ORDER "
-                "BY %s DESC LIMIT %" PRIu64,
-                about->by_total ? "whole" : "own", about->limit);
+    crn_sql_add(
+        sql,
+        ") GROUP BY metric, by_value, cityHash64(blocks), sipHash64(blocks)) ARRAY JOIN list AS "
+        "block, ss AS s, ts AS t, ns AS n WHERE s > 0 OR t > 0 GROUP BY block, by_value ORDER "
+        "BY %s DESC LIMIT %" PRIu64,
+        about->by_total ? "whole" : "own", about->limit);
 }
 
 /* Adds the 99th percentile of the durations of spans that ended, by block. Without FINAL: the same
