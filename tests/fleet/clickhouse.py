@@ -71,7 +71,8 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        if self.process:
+            self.kill()  # it would take seconds to end, and its files are deleted
         shutil.rmtree(self.path, ignore_errors=True)
 
     def start(self):
