@@ -180,7 +180,7 @@ static void pass(working *working, bool second)
         const crn_latency_row *row = &working->latencies->rows[r];
         if (!crn_bits_has(working->explained.list, row->to))
             continue;
-        double deviation = (double)row->length - working->explain->mean;
+        double deviation = crn_explain_deviation(working->explain, row->length);
         divide(working, row);
         for (uint32_t h = 0; h < working->had_count; h++) {
             uint32_t place = working->had[h];

@@ -84,9 +84,9 @@ static void choose(working *working, const uint64_t *chosen, uint64_t limit)
     crn_free(nested);
 }
 
-static double duration_of(const working *working, uint32_t span)
+static double deviation_of(const working *working, uint32_t span)
 {
-    return (double)crn_span_duration(working->spans, span);
+    return crn_explain_deviation(working->explain, crn_span_duration(working->spans, span));
 }
 
 /* ---- two passes ---- */
@@ -176,7 +176,7 @@ static void first_pass(working *working)
         }
         crn_child_sums_of(&working->children, s);
         working->explain->outside += working->children.outside;
-        add_children(working, s, duration_of(working, s) - working->explain->mean);
+        add_children(working, s, deviation_of(working, s));
     }
 }
 
@@ -199,7 +199,7 @@ static void second_pass(working *working)
 {
     CRN_EACH_EXPLAINED(s, &working->explained)
     {
-        double deviation = duration_of(working, s) - working->explain->mean;
+        double deviation = deviation_of(working, s);
         double own[OWN];
         own_times(working, s, own);
         for (int w = 0; w < OWN; w++) {

@@ -103,6 +103,7 @@ typedef struct crn_explain {
     uint32_t longer;                     /* left out: longer than the limit */
     uint64_t outside;                    /* children that did not run within their parent */
     double mean, variance, deviation;    /* ns; of the whole population, not estimates */
+    double above_min;                    /* the mean minus min */
     uint64_t min, median, p95, p99, max; /* ns, nearest rank */
     uint32_t half; /* number of spans, farthest from the mean, that make half of the variance */
 
@@ -146,6 +147,13 @@ static inline uint64_t crn_explained_length(const crn_explained *explained, uint
 static inline uint32_t crn_explained_next(const crn_explained *explained, uint32_t from)
 {
     return crn_bits_next(explained->list, from, explained->spans->trace->span_count);
+}
+
+/* Returns the length minus the mean. Its rounding error depends on how far the lengths differ, not
+ * on how large they are: parts multiply it by whole lengths. */
+static inline double crn_explain_deviation(const crn_explain *explain, uint64_t length)
+{
+    return (double)(length - explain->min) - explain->above_min;
 }
 
 #define CRN_EACH_EXPLAINED(span, explained)                                                        \

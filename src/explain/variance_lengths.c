@@ -7,15 +7,31 @@
 
 #include "explain/variance.h"
 
+static void find_quantiles(crn_explain *explain, const crn_explained *explained)
+{
+    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+    uint64_t ranks[sizeof shares / sizeof *shares] = {0};
+    crn_explain_ranks(explained, shares, ranks, (int)(sizeof shares / sizeof *shares));
+    explain->min = ranks[0];
+    explain->typical_from = ranks[1];
+    explain->median = ranks[2];
+    explain->typical_to = ranks[3];
+    explain->p95 = ranks[4];
+    explain->p99 = ranks[5];
+    explain->max = ranks[6];
+}
+
 static void find_variance(crn_explain *explain, const crn_explained *explained)
 {
     double sum = 0;
     uint32_t seen = 0;
     CRN_EACH_EXPLAINED(s, explained)
-    explain->mean += ((double)crn_explained_length(explained, s) - explain->mean) / ++seen;
+    explain->above_min +=
+        crn_explain_deviation(explain, crn_explained_length(explained, s)) / ++seen;
+    explain->mean = (double)explain->min + explain->above_min;
     CRN_EACH_EXPLAINED(s, explained)
     {
-        double deviation = (double)crn_explained_length(explained, s) - explain->mean;
+        double deviation = crn_explain_deviation(explain, crn_explained_length(explained, s));
         sum += deviation * deviation;
     }
     explain->variance = explained->count ? sum / explained->count : 0;
@@ -49,16 +65,6 @@ static bool choose_slow(crn_explain *explain, uint64_t slow)
 
 static void find_slow(crn_explain *explain, const crn_explained *explained, uint64_t slow)
 {
-    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
-    uint64_t ranks[sizeof shares / sizeof *shares] = {0};
-    crn_explain_ranks(explained, shares, ranks, (int)(sizeof shares / sizeof *shares));
-    explain->min = ranks[0];
-    explain->typical_from = ranks[1];
-    explain->median = ranks[2];
-    explain->typical_to = ranks[3];
-    explain->p95 = ranks[4];
-    explain->p99 = ranks[5];
-    explain->max = ranks[6];
     if (!choose_slow(explain, slow))
         return;
     CRN_EACH_EXPLAINED(s, explained)
@@ -75,6 +81,7 @@ static void find_slow(crn_explain *explain, const crn_explained *explained, uint
 
 void crn_explain_lengths(crn_explain *explain, const crn_explained *explained, uint64_t slow)
 {
+    find_quantiles(explain, explained);
     find_variance(explain, explained);
     find_slow(explain, explained, slow);
 }

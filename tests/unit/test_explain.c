@@ -43,6 +43,23 @@ static void render(made *made, uint64_t number, uint64_t took, uint64_t spread, 
     end(made, span);
 }
 
+/* The parts are large and even out: rounding of the mean must not add up to as much as the
+ * variance. */
+static void lengthy_spans_that_hardly_differ(void **state)
+{
+    (void)state;
+    random_source random = {6};
+    made *made = make();
+    render(made, 1, 7425892, 0, 0, &random);
+    render(made, 1, 7425945, 0, 0, &random);
+    render(made, 0, 0, 0, 7425946, &random);
+    crn_explain *explain = explain_block(&made->trace, RENDER, BLOCKS);
+    assert_near(explain->variance, 624.0 + 2.0 / 9, 1e-9);
+    assert_whole(explain);
+    crn_explain_free(explain);
+    crn_free(made);
+}
+
 /* ---- known causes ---- */
 
 static void number_and_duration_are_distinguished(void **state)
@@ -607,6 +624,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_and_duration_are_distinguished),
+        cmocka_unit_test(lengthy_spans_that_hardly_differ),
         cmocka_unit_test(a_random_sum_divides_as_is_known),
         cmocka_unit_test(parallel_children_are_recognised),
         cmocka_unit_test(waiting_and_work_are_distinguished),
