@@ -1,7 +1,7 @@
-# cairn run finds hosts by their names, beside the tool and in ../libexec/cairn.
+# cairn run finds hosts by their names, which can have a version, beside the tool and in ../libexec/cairn.
 mkdir -p tool/hosts/toy tool/hosts/zap/cairn-dir libexec/cairn
 cp "$CAIRN_TOOL" tool/cairn
-for host in tool/hosts/toy/cairn-toy libexec/cairn/cairn-elsewhere; do
+for host in tool/hosts/toy/cairn-toy5.4 libexec/cairn/cairn-elsewhere; do
     printf '#!/bin/sh\necho "${0##*/}: $*"\n' >"$host"
     chmod +x "$host"
 done
