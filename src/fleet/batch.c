@@ -31,6 +31,9 @@ static const char *const into[CRN_BATCH_TABLES] = {
     [CRN_BATCH_REMOTE_PARENTS] =
         "remote_parents (service, day, run, lane, span, flags, trace, parent)",
     [CRN_BATCH_COUNTERS] = "counters (service, day, run, lane, span, number, name, at, value)",
+    [CRN_BATCH_EVENTS] = "events (service, day, run, lane, span, number, level, at, text)",
+    [CRN_BATCH_OFF_CORE] = "off_core (service, day, run, lane, number, begin, end, waiting, ready, "
+                           "woken_by, recorded)",
     [CRN_BATCH_RUNS] =
         "runs (service, version, host, run, day, started, elapsed, level, folded, contexts, spans, "
         "length, span_lanes, notes.key, notes.value, labels.key, labels.value, warnings, "

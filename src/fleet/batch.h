@@ -24,6 +24,8 @@ typedef enum crn_batch_table {
     CRN_BATCH_PROCESSES,
     CRN_BATCH_REMOTE_PARENTS,
     CRN_BATCH_COUNTERS,
+    CRN_BATCH_EVENTS,
+    CRN_BATCH_OFF_CORE,
     CRN_BATCH_RUNS,
     CRN_BATCH_TABLES
 } crn_batch_table;

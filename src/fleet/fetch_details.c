@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reads what belongs to the spans of a run beside their own rows: histograms, processes with their
- * clocks, parents in other processes, counters.
+ * clocks, parents in other processes, counters, events, times without a core.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +177,7 @@ static bool read_process(details *details, crn_answer *answer)
            process->length <= (uint64_t)CRN_TRACE_LATEST - process->start;
 }
 
-/* ---- parents in other processes, and counters ---- */
+/* ---- parents in other processes, counters, events ---- */
 
 static uint32_t take_span(details *details, crn_answer *answer)
 {
@@ -211,6 +211,41 @@ static bool read_counter(details *details, crn_answer *answer)
     return counter->span != CRN_SPAN_NONE && counter->at <= (uint64_t)CRN_TRACE_LATEST;
 }
 
+static bool read_event(details *details, crn_answer *answer)
+{
+    crn_trace *trace = details->trace;
+    trace->events =
+        crn_fetching_grow(trace->events, trace->event_count, &details->room, sizeof *trace->events);
+    crn_span_event *event = &trace->events[trace->event_count++];
+    *event = (crn_span_event){.span = take_span(details, answer)};
+    event->level = (uint32_t)crn_answer_number(answer, 1);
+    event->at = crn_answer_number(answer, 8);
+    event->text = take_text(trace, answer);
+    return event->span != CRN_SPAN_NONE && event->level <= CAIRN_LEVEL_ERROR &&
+           event->at <= (uint64_t)CRN_TRACE_LATEST;
+}
+
+/* ---- times without a core ---- */
+
+static bool read_off_core(details *details, crn_answer *answer)
+{
+    crn_trace *trace = details->trace;
+    trace->off_core = crn_fetching_grow(trace->off_core, trace->off_core_count, &details->room,
+                                        sizeof *trace->off_core);
+    crn_off_core *off = &trace->off_core[trace->off_core_count++];
+    *off = (crn_off_core){.lane = (uint32_t)crn_answer_number(answer, 4)};
+    off->begin = crn_answer_number(answer, 8);
+    off->end = crn_answer_number(answer, 8);
+    off->waiting = crn_answer_number(answer, 8);
+    off->ready = crn_answer_number(answer, 8);
+    uint32_t woken_by = (uint32_t)crn_answer_number(answer, 4);
+    off->woken_by = woken_by ? woken_by - 1 : CRN_SPAN_NONE;
+    return off->lane < trace->lane_count && woken_by <= trace->lane_count &&
+           off->end <= (uint64_t)CRN_TRACE_LATEST && off->begin <= off->end &&
+           off->waiting <= off->end - off->begin &&
+           off->ready <= off->end - off->begin - off->waiting;
+}
+
 static void take_lost(crn_trace *trace, const crn_fetching *fetching)
 {
     const uint64_t *lost = fetching->lost;
@@ -242,5 +277,9 @@ bool crn_fetch_details(crn_fetching *fetching, crn_trace *trace, crn_interning *
            read_rows(&details, "lane, span, flags, trace, parent FROM remote_parents", "lane, span",
                      read_remote) &&
            read_rows(&details, "lane, span, name, at, value FROM counters", "lane, span, number",
-                     read_counter);
+                     read_counter) &&
+           read_rows(&details, "lane, span, level, at, text FROM events", "lane, span, number",
+                     read_event) &&
+           read_rows(&details, "lane, begin, end, waiting, ready, woken_by FROM off_core",
+                     "lane, begin, number", read_off_core);
 }

@@ -44,8 +44,8 @@ uint32_t crn_fetching_number(crn_interning *numbers, uint32_t count, const crn_f
 /* Returns the number of a block, UINT32_MAX if it is not known. */
 uint32_t crn_fetching_block(const crn_fetching *fetching, const crn_fleet_id *id);
 
-/* Reads processes, histograms, parents in other processes and counters. `lane_first`: the first
- * span by lane, one entry more than lanes. */
+/* Reads processes, histograms, parents in other processes, counters, events and times without a
+ * core. `lane_first`: the first span by lane, one entry more than lanes. */
 bool crn_fetch_details(crn_fetching *fetching, crn_trace *trace, crn_interning *keys,
                        const uint32_t *lane_first);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends what belongs to spans beside their own rows: histograms of durations, counters, the
- * processes that recorded with their clocks, and parents in other processes.
+ * Sends what belongs to spans beside their own rows: histograms of durations, counters, events,
+ * times without a core, the processes that recorded with their clocks, and parents in other
+ * processes.
  */
 #include <string.h>
 
@@ -112,7 +113,7 @@ static bool push_processes(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* ---- parents in other processes, and counters: of spans ---- */
+/* ---- parents in other processes, counters and events: of spans ---- */
 
 static bool push_remotes(crn_pushing *pushing, const crn_span_store *store)
 {
@@ -158,24 +159,75 @@ static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
+/* Sends events and lines of logs, which have numbers like counters. */
+static bool push_events(crn_pushing *pushing, const crn_span_store *store)
+{
+    uint32_t number = 0;
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_EVENTS];
+    bool good = true;
+    for (uint32_t e = 0; good && e < store->event_count; e++) {
+        const crn_span_event *event = &store->events[e];
+        size_t start = rows->size;
+        number = e && event[-1].span == event->span ? number + 1 : 0;
+        crn_pushing_row(pushing, CRN_BATCH_EVENTS);
+        crn_pushing_span(rows, store, event->span);
+        crn_rows_number(rows, number, 4);
+        crn_rows_number(rows, event->level, 1);
+        crn_rows_number(rows, event->at, 8);
+        crn_rows_text(rows, event->text);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_EVENTS, e, false);
+        good = crn_pushing_send(pushing, CRN_BATCH_EVENTS);
+    }
+    return good;
+}
+
+/* ---- times without a core: of lanes ---- */
+
+static bool push_off_core(crn_pushing *pushing, const crn_span_store *store)
+{
+    uint32_t number = 0;
+    crn_rows *rows = &pushing->batch->tables[CRN_BATCH_OFF_CORE];
+    bool good = true;
+    for (uint32_t o = 0; good && o < store->off_core_count; o++) {
+        const crn_off_core *off = &store->off_core[o];
+        size_t start = rows->size;
+        number = o && off[-1].lane == off->lane ? number + 1 : 0;
+        crn_pushing_row(pushing, CRN_BATCH_OFF_CORE);
+        crn_rows_number(rows, off->lane, 4);
+        crn_rows_number(rows, number, 4);
+        crn_rows_number(rows, off->begin, 8);
+        crn_rows_number(rows, off->end, 8);
+        crn_rows_number(rows, off->waiting, 8);
+        crn_rows_number(rows, off->ready, 8);
+        crn_rows_number(rows, off->woken_by == CRN_SPAN_NONE ? 0 : off->woken_by + 1, 4);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_OFF_CORE, o, true);
+        good = crn_pushing_send(pushing, CRN_BATCH_OFF_CORE);
+    }
+    return good;
+}
+
 bool crn_push_details(crn_pushing *pushing, const crn_profile *recorded,
                       const crn_span_store *store)
 {
     if (!store->more || (!store->count && !store->more->histogram_count))
         return true;
     return push_histograms(pushing, recorded, store) && push_processes(pushing, store) &&
-           push_remotes(pushing, store) && push_counters(pushing, store);
+           push_remotes(pushing, store) && push_counters(pushing, store) &&
+           push_events(pushing, store) && push_off_core(pushing, store);
 }
 
 void crn_push_lost(crn_rows *rows, const crn_span_store *store)
 {
     const crn_trace *more = store ? store->more : NULL;
     const uint64_t none[CRN_LOST_COUNTS] = {0};
-    const uint64_t lost[CRN_LOST_COUNTS] = {
-        more ? more->dropped : 0,         more ? more->limited : 0,
-        more ? more->late : 0,            more ? more->recycled : 0,
-        more ? more->skipped : 0,         more ? more->trees_skipped : 0,
-        more ? more->details_dropped : 0, more ? more->histograms_dropped : 0};
+    const uint64_t lost[CRN_LOST_COUNTS] = {more ? more->dropped : 0,
+                                            more ? more->limited : 0,
+                                            more ? more->late : 0,
+                                            more ? more->recycled : 0,
+                                            more ? more->skipped : 0,
+                                            more ? more->trees_skipped : 0,
+                                            more ? more->details_dropped : 0,
+                                            more ? more->histograms_dropped : 0};
     crn_rows_length(rows, CRN_LOST_COUNTS);
     crn_rows_put(rows, more ? lost : none, sizeof lost);
     crn_rows_length(rows, more ? more->lane_count : 0);

@@ -19,6 +19,8 @@ typedef enum crn_pushed_table {
     CRN_PUSHED_PROCESSES,
     CRN_PUSHED_REMOTES,
     CRN_PUSHED_COUNTERS,
+    CRN_PUSHED_EVENTS,
+    CRN_PUSHED_OFF_CORE,
     CRN_PUSHED_TABLES
 } crn_pushed_table;
 

@@ -15,12 +15,12 @@ typedef struct crn_pushing {
     const crn_push_options *options;
     crn_error *error;
     const char *service;
-    uint16_t day;     /* days since 1970 */
-    uint32_t started; /* seconds since 1970 */
-    uint32_t at;      /* seconds since 1970 of what was recorded last */
+    uint16_t day;      /* days since 1970 */
+    uint32_t started;  /* seconds since 1970 */
+    uint32_t at;       /* seconds since 1970 of what was recorded last */
     uint64_t recorded; /* ns that the run recorded until then: of two rows the one with more counts,
                           whatever the clocks of machines say */
-    uint8_t level;    /* contexts are in 1 << level parts, by the first bits of their ids */
+    uint8_t level;     /* contexts are in 1 << level parts, by the first bits of their ids */
     uint64_t done, total;
     crn_fleet_ids ids;
 } crn_pushing;
@@ -35,8 +35,8 @@ static inline bool crn_pushing_has(const crn_profile *profile, uint32_t metric)
  * to. */
 crn_rows *crn_pushing_row(const crn_pushing *pushing, crn_batch_table table);
 
-/* Ends a row that began at `start`, without its column `recorded`. If it differs from the last row of
- * this number adds it, with `recorded` if `dated`; otherwise takes it back. */
+/* Ends a row that began at `start`, without its column `recorded`. If it differs from the last row
+ * of this number adds it, with `recorded` if `dated`; otherwise takes it back. */
 void crn_pushing_end(crn_pushing *pushing, crn_rows *rows, size_t start, crn_pushed_table table,
                      size_t number, bool dated);
 
@@ -60,7 +60,8 @@ enum { CRN_LOST_COUNTS = 8 };
 /* Puts the columns lost, origins and histograms of `runs`. `store` may be NULL. */
 void crn_push_lost(crn_rows *rows, const crn_span_store *store);
 
-/* Sends histograms, processes, parents in other processes and counters. */
+/* Sends histograms, processes, parents in other processes, counters, events and times without a
+ * core. */
 bool crn_push_details(crn_pushing *pushing, const crn_profile *recorded,
                       const crn_span_store *store);
 /* Sends spans and their edges. */

@@ -79,6 +79,14 @@ static const table tables[] = {
      "service String, day Date, run FixedString(16), lane UInt32, span UInt32, number UInt32,"
      " name String, at UInt64~, value Float64",
      "service, run, lane, span, number", true},
+    {"events",
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32, number UInt32,"
+     " level UInt8, at UInt64~, text String",
+     "service, run, lane, span, number", true},
+    {"off_core",
+     "service String, day Date, run FixedString(16), lane UInt32, number UInt32, begin UInt64~,"
+     " end UInt64~, waiting UInt64, ready UInt64, woken_by UInt32, recorded UInt64",
+     "service, run, lane, number", true},
     {"hours",
      "service String, day Date, run FixedString(16), metric String, block FixedString(16),"
      " hour DateTime, self_state AggregateFunction(max, UInt64),"
@@ -86,12 +94,14 @@ static const table tables[] = {
      "service, run, metric, block, hour", true},
 };
 
-/* Fills `hours` from what is inserted into `block_figures`: cost so far only grows, so its maximum is
- * the same if a row is sent twice. The hour is by UTC, whatever the server's time zone. */
+/* Fills `hours` from what is inserted into `block_figures`: cost so far only grows, so its maximum
+ * is the same if a row is sent twice. The hour is by UTC, whatever the server's time zone. */
 static const char hours_view[] =
-    "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.hours_view TO %s.hours%s AS SELECT service, day, run, "
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.hours_view TO %s.hours%s AS SELECT service, day, "
+    "run, "
     "metric, block, toDateTime(intDiv(toUInt32(at), 3600) * 3600) AS hour, maxState(s) AS "
-    "self_state, maxState(t) AS total_state FROM %s.block_figures%s ARRAY JOIN blocks AS block, self "
+    "self_state, maxState(t) AS total_state FROM %s.block_figures%s ARRAY JOIN blocks AS block, "
+    "self "
     "AS s, total AS t WHERE s > 0 OR t > 0 GROUP BY service, day, run, metric, block, hour";
 
 /* Adds text; '~' becomes a codec, or nothing. */
@@ -112,14 +122,14 @@ static void table_statement(char *sql, const char *database, const table *table,
     bool codecs = options->server >= WITH_CODECS;
     bool replaces = strstr(table->columns, "recorded UInt64") != NULL;
     char end[512], keep[64] = "";
-    size_t length =
-        (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s%s (", database,
-                         table->name, options->cluster ? "_local" : "");
+    size_t length = (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s%s (",
+                                     database, table->name, options->cluster ? "_local" : "");
     length = add(sql, length, table->columns, codecs);
     if (table->dated && codecs && options->keep_days)
         snprintf(keep, sizeof keep, " TTL day + INTERVAL %u DAY", options->keep_days);
     snprintf(end, sizeof end, ") ENGINE = %sMergeTree(%s)%s ORDER BY (%s)%s",
-             strstr(table->columns, "AggregateFunction") ? "Aggregating" : "Replacing", replaces ? "recorded" : "", table->dated ? " PARTITION BY toMonday(day)" : "",
+             strstr(table->columns, "AggregateFunction") ? "Aggregating" : "Replacing",
+             replaces ? "recorded" : "", table->dated ? " PARTITION BY toMonday(day)" : "",
              table->order, keep);
     add(sql, length, end, false);
 }

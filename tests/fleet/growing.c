@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program whose capture grows: for each byte on standard input it calls, opens and closes spans,
- * then writes a byte. At the end of its input it closes the capture.
+ * A program whose capture grows: for each byte on standard input it calls, opens and closes a span
+ * with a line of a log, then writes a byte. At the end of its input it closes the capture.
  */
 #include <cairn/cairn.h>
 #include <cairn/span.h>
@@ -18,6 +18,7 @@ static void step(cairn_strand *strand, cairn_key key, int number)
 {
     cairn_span_begin(strand, blocks[number % FUNCTIONS], number);
     cairn_span_integer(strand, key, number);
+    cairn_log_add(strand, CAIRN_LEVEL_INFO, "a step");
     for (int depth = 0; depth <= number % FUNCTIONS; depth++) {
         cairn_enter(strand, blocks[depth]);
         cairn_tick(strand, (uint64_t)number + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two processes, one asked by the other through traceparents: histograms by block and by the values
- * of attributes, counters, processor time, clocks.
+ * of attributes, counters, events, processor time, times without a core, clocks.
  *
  * usage: requests OUT.cairn [MICROSECONDS] < traceparents > traceparents
  */
@@ -22,11 +22,12 @@ int main(int argc, char **argv)
     if (argc != 2 && argc != 3)
         return 2;
     options.path = argv[1];
-    options.spans = options.span_histograms = options.span_cpu = true;
+    options.spans = options.span_histograms = options.span_cpu = options.off_core = true;
     if (cairn_profile_open(&profile, &options) != CAIRN_OK)
         return 1;
     cairn_key size = cairn_key_add(profile, "size"), kind = cairn_key_add(profile, "kind");
     cairn_key load = cairn_key_add(profile, "load");
+    cairn_text refilled = cairn_text_add(profile, "refilled\n");
     cairn_key_split(profile, size, 4);
     cairn_key_split(profile, kind, 4);
     cairn_block block =
@@ -42,6 +43,9 @@ int main(int argc, char **argv)
         cairn_span_text(strand, kind, i % 2 ? "odd" : "even\xff");
         cairn_counter_set(strand, load, i / 3.0);
         cairn_counter_set(strand, load, i / 7.0);
+        cairn_event_add(strand, refilled);
+        cairn_log_add(strand, i % 2 ? CAIRN_LEVEL_ERROR : CAIRN_LEVEL_DEBUG,
+                      "a line of a log, \xff'\t");
         if (argc == 3)
             usleep((useconds_t)atoi(argv[2]));
         if (cairn_traceparent_write(strand, to))

@@ -63,6 +63,7 @@ TABLES = (("figures", "metric, values"), ("spans", "lane, span, duration, start,
           ("span_edges", "lane, span, to_lane, to_span"), ("edges", "source, target, calls"),
           ("block_figures", "metric, blocks, self, total"), ("runs", "contexts, spans"),
           ("histograms", "lane, number, counts, total"), ("counters", "lane, span, number, value"),
+          ("events", "lane, span, number, level, text"),
           ("processes", "process, name, length"), ("blocks", "name"), ("contexts", "path"),
           ("shapes", "contexts"))
 
