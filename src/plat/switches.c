@@ -64,6 +64,8 @@ static uint64_t wake_event(void)
 
 static crn_switches *open_event(struct perf_event_attr *event, pid_t thread)
 {
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        return NULL; /* the mapping would have no ring buffer */
     event->size = sizeof *event;
     event->sample_id_all = 1;
     event->use_clockid = 1;

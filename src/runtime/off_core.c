@@ -161,14 +161,15 @@ static void add(const looker *looker, crn_core_watch *off, uint64_t until)
     off->batch[off->count++] = entry;
 }
 
-/* Returns true if the thread has been switched. Sets `*lost` if some switches are missing. */
+/* Returns true if the thread has been switched. Sets `*lost` if some switches are missing: the
+ * kernel says so before those that follow, which are then left to the estimate. */
 static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
 {
     crn_switch next;
     bool any = false;
     while (crn_switches_next(off->switches, &next)) {
         any = true;
-        if (next.kind == CRN_SWITCH_IN && off->left && next.at > off->left)
+        if (next.kind == CRN_SWITCH_IN && off->left && next.at > off->left && !*lost)
             add(looker, off, next.at);
         *lost |= next.kind == CRN_SWITCH_LOST;
         off->left = next.kind == CRN_SWITCH_IN ? 0 : next.at;
@@ -215,7 +216,7 @@ static void note_source(cairn_profile *profile, const crn_core_watch *off)
                                          : "schedstat";
     if (profile->off_core_source == source)
         return;
-    profile->off_core_source = source;
+    __atomic_store_n(&profile->off_core_source, source, __ATOMIC_RELEASE);
     crn_profile_lock(profile);
     crn_profile_add_note(profile, "off_core", source);
     crn_profile_unlock(profile);
@@ -288,6 +289,7 @@ static crn_core_watch *following(const looker *looker, cairn_lane *lane)
 static bool look_at(const looker *looker, crn_core_watch *off)
 {
     uint64_t cpu, ready, now = crn_clock_monotonic();
+    uint64_t before = off->left;
     bool lost = !off->switches, any = false;
     if (!crn_thread_time(crn_thread_clock(off->thread), &cpu) ||
         !crn_thread_ready_time(off->thread, &ready))
@@ -297,9 +299,13 @@ static bool look_at(const looker *looker, crn_core_watch *off)
         any = read_switches(looker, off, &lost);
     }
     if (lost) {
+        uint64_t left = off->left; /* since its last switch */
         off->count = 0;
         off->owed = 0;
+        off->left = before;
         any = estimate(off, now, cpu, ready);
+        if (off->switches)
+            off->left = !left ? 0 : any ? now : off->left;
     } else {
         flush(off);
     }
