@@ -14,7 +14,8 @@ typedef struct table {
     bool dated; /* has the column day: weekly partitions, which can be dropped */
 } table;
 
-/* `~` stands for a codec that suits numbers that grow, on servers that have codecs. */
+/* On servers that have codecs, `^` stands for one that suits costs, `~` for one that suits numbers
+ * that grow from row to row: those by which the columns became smallest in bench/fleet/run. */
 static const table tables[] = {
     {"runs",
      "service String, version String, host String, run FixedString(16), day Date,"
@@ -37,21 +38,21 @@ static const table tables[] = {
      "service, shape", false},
     {"figures",
      "service String, day Date, run FixedString(16), metric String, level UInt8, part UInt16,"
-     " shape FixedString(16), values Array(UInt64)~, recorded UInt64",
+     " shape FixedString(16), values Array(UInt64)^, recorded UInt64",
      "service, run, metric, level, part", true},
     {"edges",
      "service String, day Date, run FixedString(16), level UInt8, part UInt16,"
-     " source Array(FixedString(16)), target Array(FixedString(16)), calls Array(UInt64)~,"
+     " source Array(FixedString(16)), target Array(FixedString(16)), calls Array(UInt64)^,"
      " folded Array(UInt8), recorded UInt64",
      "service, run, level, part", true},
     {"block_figures",
      "service String, day Date, run FixedString(16), at DateTime, metric String,"
-     " blocks Array(FixedString(16)), self Array(UInt64)~, total Array(UInt64)~, recorded UInt64",
+     " blocks Array(FixedString(16)), self Array(UInt64)^, total Array(UInt64)^, recorded UInt64",
      "service, run, metric", true},
     {"spans",
-     "service String, day Date, run FixedString(16), lane UInt32, span UInt32~, start UInt64~,"
-     " duration UInt64~, open UInt8, cpu UInt64, block FixedString(16), parent_lane UInt32,"
-     " parent UInt32~, handed_off UInt8, taken UInt64, adoption UInt16, iteration Int64~,"
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32~, start UInt64^,"
+     " duration UInt64^, open UInt8, cpu UInt64, block FixedString(16), parent_lane UInt32,"
+     " parent UInt32~, handed_off UInt8, taken UInt64, adoption UInt16, iteration Int64,"
      " weight Float64, attributes Nested(key String, kind UInt8, integer Int64, number Float64,"
      " text String)",
      "service, run, lane, span", true},
@@ -63,7 +64,7 @@ static const table tables[] = {
      "service String, day Date, run FixedString(16), lane UInt32, number UInt32, kind UInt8,"
      " block FixedString(16), key String, value UInt64, text String, unit Float64, total UInt64,"
      " self UInt64, shortest UInt64, longest UInt64, cpu UInt64, cpu_spans UInt64,"
-     " cpu_wall UInt64, buckets Array(UInt16), counts Array(UInt64)~, recorded UInt64",
+     " cpu_wall UInt64, buckets Array(UInt16), counts Array(UInt64)^, recorded UInt64",
      "service, run, lane, number", true},
     {"processes",
      "service String, day Date, run FixedString(16), process UInt32, name String, number UInt32,"
@@ -104,14 +105,15 @@ static const char hours_view[] =
     "self "
     "AS s, total AS t WHERE s > 0 OR t > 0 GROUP BY service, day, run, metric, block, hour";
 
-/* Adds text; '~' becomes a codec, or nothing. */
+/* Adds text; '^' and '~' become codecs, or nothing. */
 static size_t add(char *sql, size_t length, const char *text, bool codecs)
 {
     for (; *text && length < STATEMENT_MAX; text++)
-        if (*text != '~')
+        if (*text != '^' && *text != '~')
             sql[length++] = *text;
         else if (codecs)
-            length += (size_t)snprintf(sql + length, STATEMENT_MAX - length, " CODEC(Delta, ZSTD)");
+            length += (size_t)snprintf(sql + length, STATEMENT_MAX - length, " CODEC(%sZSTD)",
+                                       *text == '~' ? "Delta, " : "");
     sql[length < STATEMENT_MAX ? length : STATEMENT_MAX - 1] = '\0';
     return length;
 }
