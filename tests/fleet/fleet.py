@@ -374,6 +374,24 @@ def _():
                                              "noisy")
 
 
+@case("regressions: the last days against those before, as a gate for the night")
+def _():
+    def pushed(version, service, days):
+        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - days * 86400))
+        cairn("push", *[path("noise-%d-%d.folded.cairn" % (version, number)) for number in range(8)],
+              "--label", "service=" + service, "--label", "started=" + started)
+    pushed(1, "slower", 10)
+    pushed(2, "slower", 1)
+    pushed(1, "ended", 30)
+    pushed(2, "ended", 10)
+    words = ("fleet", "regressions", "--since", "7d", "--fail-above", "3%", "--service")
+    answer = json.loads(cairn(*words, "slower", "--json", status=1))
+    same([row["name"] for row in answer["functions"] if row["beyond_noise"]], ["f3"], "blamed")
+    same((answer["runs_before"], answer["runs_after"]), (8, 8), "runs")
+    cairn("fleet", "regressions", "--since", "7d", "--fail-above", "9%", "--service", "slower")
+    assert "two runs or more" in cairn_error(*words, "ended"), "no run in the last days"
+
+
 @case("passwords: asked for by the server, taken from environment or file, never in an address")
 def _():
     url = SERVER.url(user="guarded")
