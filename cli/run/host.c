@@ -91,10 +91,15 @@ bool crn_run_find_on_path(const char *name, char found[PATH_MAX])
     return false;
 }
 
-/* Returns true if the name has the host's language and no other version than the host's. */
+/* Returns true if the name has the host's language and no other version than the host's. A host
+ * without a version stands in for all. */
 static bool is_name_of(const char *name, const char *host)
 {
-    return strcmp(name, name_of(host)) == 0 || is_language(host, name);
+    const char *own = name_of(host);
+    size_t length = language_length(own);
+    if (strncmp(name, own, length) != 0 || name[length + strspn(name + length, "0123456789.")])
+        return false;
+    return !own[length] || !name[length] || strcmp(name, own) == 0;
 }
 
 bool crn_run_is_interpreter(const char *program)
