@@ -21,7 +21,7 @@ void cairn_priv_memory_begin(cairn_profile *profile)
     __atomic_store_n(&memory->known, true, __ATOMIC_RELEASE);
 }
 
-/* What was allocated can be less than before: threads add their parts at different times. */
+/* The allocated bytes can shrink: threads add their parts at different times. */
 static void show(cairn_strand *strand, crn_memory_counters *memory, uint64_t now, uint64_t live,
                  uint64_t allocated)
 {

@@ -28,7 +28,7 @@ static uint64_t moment_of(const crn_store_opening *opening, uint64_t monotonic)
     return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
 }
 
-/* Of a damaged file, entries may be longer than their period. An entry without an end lasts, as a
+/* Entries of a damaged file may be longer than their period. An entry without an end lasts, as a
  * wait, up to the last moment that the capture knows of. */
 static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
                 uint64_t last)

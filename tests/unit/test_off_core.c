@@ -48,7 +48,7 @@ static void spin(uint64_t ns)
     }
 }
 
-/* What the program itself measures of a span. */
+/* Figures of a span that the program itself measures. */
 typedef struct measured {
     uint64_t wall, cpu;
 } measured;
@@ -128,7 +128,7 @@ static void check(const char *path, const measured measured[SPANS], uint64_t err
         away += s >= 2 * ROUNDS ? measured[s].wall - measured[s].cpu : 0;
     }
     assert_true(waited + 2 * error >= (uint64_t)ROUNDS * 20 * MS);
-    /* Of the time that crowded spans had no core, nearly all was ready. */
+    /* Crowded spans were ready nearly all the time that they had no core. */
     assert_true(away > 10 * MS && ready + 2 * error >= away / 10 * 8);
     assert_true(ready <= away + 2 * error);
     crn_trace_free(trace);

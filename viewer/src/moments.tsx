@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happened at moments, below the lanes of the timeline: events and log lines, and for each thread
+// Events and log lines below the lanes of the timeline, and for each thread
 // when it had no core, waiting (grey) or ready without a free core (warm).
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as color from "./color";
