@@ -165,3 +165,19 @@ bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
     measure(choice);
     return true;
 }
+
+bool crn_view_window_of(const crn_view_file *file, const crn_view_choice *choice,
+                        const crn_view_query *query, uint32_t pixels, uint32_t most,
+                        crn_view_window *window)
+{
+    uint64_t given, begin = choice ? choice->from : 0;
+    uint64_t end = choice ? choice->to : file->trace->length + 1;
+    if (!crn_view_number(query, "from", begin, INT64_MAX, &window->from) ||
+        !crn_view_number(query, "to", end, INT64_MAX, &window->to) ||
+        !crn_view_number(query, "pixels", pixels, most, &given))
+        return false;
+    if (window->to <= window->from)
+        window->to = window->from + 1;
+    window->pixels = given ? (uint32_t)given : 1;
+    return true;
+}

@@ -52,23 +52,19 @@ bool crn_view_counters(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
-    uint64_t from, to, pixels;
+    crn_view_window window;
     if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
-        !crn_view_number(query, "from", choice ? choice->from : 0, INT64_MAX, &from) ||
-        !crn_view_number(query, "to", choice ? choice->to : file->trace->length + 1, INT64_MAX,
-                         &to) ||
-        !crn_view_number(query, "pixels", PIXELS_DEFAULT, PIXELS_MAX, &pixels))
+        !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
         return false;
-    pixels = pixels ? pixels : 1;
-    to = to > from ? to : from + 1;
     const crn_counter_tracks *tracks = file->counters;
     uint32_t shown = tracks->count < TRACKS_MAX ? tracks->count : TRACKS_MAX;
-    crn_counter_point *points = crn_calloc(pixels + 1, sizeof *points);
+    crn_counter_point *points = crn_calloc((size_t)window.pixels + 1, sizeof *points);
     fprintf(out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"left_out\":%" PRIu32 ",\"tracks\":[",
-            from, to, tracks->count - shown);
+            window.from, window.to, tracks->count - shown);
     for (uint32_t i = 0; i < shown; i++) {
         fputs(i ? ",\n" : "\n", out);
-        write_points(out, points, crn_counter_draw(tracks, i, from, to, (uint32_t)pixels, points));
+        write_points(out, points,
+                     crn_counter_draw(tracks, i, window.from, window.to, window.pixels, points));
         crn_json_write_member(out, "track", track_json(file->trace, &tracks->tracks[i]));
         putc('}', out);
     }

@@ -12,10 +12,6 @@
 
 enum { PIXELS_DEFAULT = 700, PIXELS_MAX = 4000, LANES_MAX = 64, EVENTS_MAX = 200 };
 
-typedef struct window {
-    uint64_t from, to, pixels;
-} window;
-
 /* ---- events ---- */
 
 static int compare_events(const void *left, const void *right)
@@ -39,7 +35,7 @@ static json_t *event_json(const crn_trace *trace, const crn_span_event *event)
 }
 
 /* Writes those in the window, in the order of time. */
-static void write_events(FILE *out, const crn_trace *trace, const window *window)
+static void write_events(FILE *out, const crn_trace *trace, const crn_view_window *window)
 {
     const crn_span_event **events =
         crn_calloc(trace->event_count + (size_t)1, sizeof(const crn_span_event *));
@@ -60,25 +56,25 @@ static void write_events(FILE *out, const crn_trace *trace, const window *window
 /* ---- times without a core ---- */
 
 /* Writes [pixel, ns of waiting, ns of being ready] where there is any. */
-static void write_pixels(FILE *out, const crn_off_sums *sums, const window *window)
+static void write_pixels(FILE *out, const crn_off_sums *sums, const crn_view_window *window)
 {
     double width = (double)(window->to - window->from) / (double)window->pixels;
     const char *separator = "";
     fputs("\"pixels\":[", out);
-    for (uint64_t p = 0; p < window->pixels; p++) {
+    for (uint32_t p = 0; p < window->pixels; p++) {
         uint64_t from = window->from + (uint64_t)((double)p * width);
         uint64_t to = window->from + (uint64_t)((double)(p + 1) * width);
         crn_off_times times = crn_off_times_within(sums, from, to);
         if (!times.waiting && !times.ready)
             continue;
-        fprintf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", separator, p, times.waiting,
+        fprintf(out, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 "]", separator, p, times.waiting,
                 times.ready);
         separator = ",";
     }
     putc(']', out);
 }
 
-static void write_off_core(FILE *out, const crn_trace *trace, const window *window)
+static void write_off_core(FILE *out, const crn_trace *trace, const crn_view_window *window)
 {
     uint32_t lanes = 0;
     fputs(",\n\"off_core\":[", out);
@@ -106,15 +102,10 @@ bool crn_view_moments(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
-    window window;
+    crn_view_window window;
     if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
-        !crn_view_number(query, "from", choice ? choice->from : 0, INT64_MAX, &window.from) ||
-        !crn_view_number(query, "to", choice ? choice->to : file->trace->length + 1, INT64_MAX,
-                         &window.to) ||
-        !crn_view_number(query, "pixels", PIXELS_DEFAULT, PIXELS_MAX, &window.pixels))
+        !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
         return false;
-    window.pixels = window.pixels ? window.pixels : 1;
-    window.to = window.to > window.from ? window.to : window.from + 1;
     fprintf(out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64, window.from, window.to);
     write_events(out, file->trace, &window);
     write_off_core(out, file->trace, &window);

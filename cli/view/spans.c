@@ -257,17 +257,15 @@ static void write_arrows(FILE *out, const crn_view_file *file, const crn_chart_d
 static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
                       const crn_view_query *query, crn_chart_window *window)
 {
-    uint64_t pixels, first, lanes, begin = choice ? choice->from : 0;
-    uint64_t end = choice ? choice->to : file->trace->length + 1;
-    if (!crn_view_number(query, "from", begin, INT64_MAX, &window->from) ||
-        !crn_view_number(query, "to", end, INT64_MAX, &window->to) ||
-        !crn_view_number(query, "pixels", PIXELS_DEFAULT, PIXELS_MAX, &pixels) ||
+    uint64_t first, lanes;
+    crn_view_window time;
+    if (!crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &time) ||
         !crn_view_number(query, "lane", 0, UINT32_MAX, &first) ||
         !crn_view_number(query, "lanes", LANES_MAX, LANES_MAX, &lanes))
         return false;
-    if (window->to <= window->from)
-        window->to = window->from + 1;
-    window->pixels = pixels ? (uint32_t)pixels : 1;
+    window->from = time.from;
+    window->to = time.to;
+    window->pixels = time.pixels;
     window->first_lane = (uint32_t)first;
     window->lane_count = (uint32_t)lanes;
     window->most_arrows = ARROWS_MAX;

@@ -201,6 +201,17 @@ void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
  * error. */
 bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
                         const crn_view_choice **choice);
+/* A window of time that is drawn. */
+typedef struct crn_view_window {
+    uint64_t from, to; /* ns; from < to */
+    uint32_t pixels;   /* at least 1 */
+} crn_view_window;
+
+/* Parses "from" and "to", by default those of the choice (NULL: of all), and "pixels", by default
+ * `pixels` and at most `most`. Returns false after printing an error. */
+bool crn_view_window_of(const crn_view_file *file, const crn_view_choice *choice,
+                        const crn_view_query *query, uint32_t pixels, uint32_t most,
+                        crn_view_window *window);
 /* Returns the replay, waiting for it or making it. */
 const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file);
 crn_replay *crn_view_replay_make(const crn_view_file *file);
