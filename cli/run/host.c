@@ -49,7 +49,7 @@ static const char *name_of(const char *host)
     return strrchr(host, '/') + sizeof "cairn-";
 }
 
-static const char *base_of(const char *path)
+const char *crn_run_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -70,7 +70,7 @@ static bool is_language(const char *host, const char *language)
 const char *crn_run_suffix(const char *script)
 {
     const crn_list *hosts = find_hosts();
-    const char *suffix = strrchr(base_of(script), '.');
+    const char *suffix = strrchr(crn_run_base(script), '.');
     for (size_t i = 0; suffix && i < hosts->count; i++)
         if (is_language(hosts->list[i], suffix + 1))
             return suffix;
@@ -102,18 +102,25 @@ static bool is_name_of(const char *name, const char *host)
     return !own[length] || !name[length] || strcmp(name, own) == 0;
 }
 
+/* Returns true if the program is a link to one of another name: on most systems, a name without a
+ * version is a link to the interpreter of one. */
+static bool is_link_to_another(const char *program, const char *host)
+{
+    char found[PATH_MAX], real[PATH_MAX];
+    if (!strchr(program, '/')) {
+        if (!crn_run_find_on_path(program, found))
+            return false;
+        program = found;
+    }
+    return realpath(program, real) && !is_name_of(crn_run_base(real), host);
+}
+
 bool crn_run_is_interpreter(const char *program)
 {
     const crn_list *hosts = find_hosts();
-    char found[PATH_MAX], real[PATH_MAX];
-    const char *target = strchr(program, '/')                   ? program
-                         : crn_run_find_on_path(program, found) ? found
-                                                                : NULL;
-    /* A name without a version is a link to the interpreter of one, on most systems. */
-    bool is_linked = target && realpath(target, real);
     for (size_t i = 0; i < hosts->count; i++)
-        if (is_name_of(base_of(program), hosts->list[i]))
-            return !is_linked || is_name_of(base_of(real), hosts->list[i]);
+        if (is_name_of(crn_run_base(program), hosts->list[i]))
+            return !is_link_to_another(program, hosts->list[i]);
     return false;
 }
 

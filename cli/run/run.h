@@ -51,9 +51,6 @@ bool crn_run_uses_cairn(const char *path);
  * Lua's. Otherwise NULL. Free it with crn_free. */
 char *crn_run_script_interpreter(const char *path);
 
-/* Finds an executable file in the folders of PATH. */
-bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
-
 /* Changes the run of a script with `count` arguments into a run of its interpreter, which is then
  * profiled. If that is impossible, prints the reason and returns false. */
 bool crn_run_script(crn_run *run, int count);
@@ -86,6 +83,12 @@ bool crn_run_merge(const crn_run *run, const struct timespec *since);
 /* Returns true if the name contains %p, the process number, so that each process has its own
  * file. */
 bool crn_run_is_pattern(const char *output);
+
+/* Returns the path's part behind the last slash. */
+const char *crn_run_base(const char *path);
+
+/* Finds an executable file in the folders of PATH. */
+bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
 
 /* Returns the host that runs a script: that of its suffix, any other script's the first one found.
  * NULL if there is none. */

@@ -17,12 +17,6 @@
 
 enum { DEPTH_MAX = 5 }; /* the kernel's limit */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Parses the #! line like the kernel: an interpreter, and the rest as one argument. */
 static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
 {
@@ -55,7 +49,7 @@ char *crn_run_script_interpreter(const char *path)
     bool suffixed = crn_run_suffix(path);
     if (!read_line(path, line, &interpreter, &argument) || (suffixed && access(path, X_OK) != 0))
         return NULL;
-    if (strcmp(base_of(interpreter), "env") == 0)
+    if (strcmp(crn_run_base(interpreter), "env") == 0)
         interpreter = argument;
     if (suffixed && (!*interpreter || *interpreter == '-'))
         return NULL;
@@ -90,7 +84,7 @@ bool crn_run_script(crn_run *run, int count)
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
             return crn_run_choose_sampler(run, run->path);
-        if (strcmp(base_of(interpreter), "env") != 0)
+        if (strcmp(crn_run_base(interpreter), "env") != 0)
             return crn_run_choose_sampler(run, interpreter); /* which the kernel starts */
         if (!leave_env(run, &count, argument))
             return false;
