@@ -271,7 +271,7 @@ static void look_at_space(crn_space *space, void *data)
     uint64_t run = gone ? space->run : (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
     space->ran = run != space->run;
     space->run = run;
-    space->main_ended = gone || (!space->ran && crn_thread_is_zombie(space->process));
+    space->main_ended = gone || (!space->ran && crn_process_is_zombie(space->process));
     outside->busy |= space->ran;
 }
 

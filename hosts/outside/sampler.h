@@ -78,6 +78,10 @@ void crn_space_copy(crn_space *space, const crn_space *parent);
 uintptr_t crn_space_local(void *space, uintptr_t address);
 /* Returns the block of an address of code. */
 cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address);
+/* Returns true if a process's first thread has ended while the process still has a number: its
+ * other threads run on, or its parent has not waited for it. /proc and its clocks still have its
+ * times. */
+bool crn_process_is_zombie(pid_t process);
 void crn_spaces_free(void);
 
 /* ---- events.c: the kernel's events ---- */
@@ -143,10 +147,6 @@ size_t crn_targets_count(void);
 void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
                       void *data);
 void crn_target_forget(crn_target *target);
-/* Returns true if a process's first thread has ended while the process still has a number: its
- * other threads run on, or its parent has not waited for it. /proc and its clocks still have its
- * times. */
-bool crn_thread_is_zombie(pid_t process);
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
  * it has ended. */
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);

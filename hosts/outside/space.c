@@ -62,21 +62,38 @@ void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
         each(space, data);
 }
 
+enum { STAT_SIZE = 1024 /* more than /proc/PID/stat has up to the fields that are read */ };
+
+/* Reads /proc/PID/stat. Returns its text from the end of the name on, which may have any character
+ * itself; NULL if there is none. */
+static char *read_stat(pid_t process, char text[STAT_SIZE])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, STAT_SIZE - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    return strrchr(text, ')');
+}
+
 /* Returns the address where the first thread's stack began: the 28th field of /proc/PID/stat. */
 static uintptr_t read_entry(pid_t process)
 {
     enum { FIELDS_BETWEEN = 26 };
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    char *at = strrchr(text, ')');
+    char text[STAT_SIZE];
+    char *at = read_stat(process, text);
     for (int i = 0; at && i < FIELDS_BETWEEN; i++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at, NULL, 10) : 0;
+}
+
+bool crn_process_is_zombie(pid_t process)
+{
+    char text[STAT_SIZE];
+    const char *state = read_stat(process, text);
+    return state && (state[2] == 'Z' || state[2] == 'X');
 }
 
 /* ---- mappings ---- */

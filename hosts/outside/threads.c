@@ -94,19 +94,6 @@ void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pi
         closedir(folder);
 }
 
-bool crn_thread_is_zombie(pid_t process)
-{
-    char path[64], text[128];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    const char *state = strrchr(text, ')'); /* the name before it may have any character */
-    return state && (state[2] == 'Z' || state[2] == 'X');
-}
-
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready)
 {
     char text[96];
