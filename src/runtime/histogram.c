@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "runtime/span.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum {
@@ -72,11 +71,7 @@ const crn_stream *crn_histograms_space(const crn_histograms *histograms)
 static crn_disk_histogram *take(crn_histograms *histograms)
 {
     if (histograms->next == histograms->end) {
-        int saved = errno;
-        if (!crn_stream_stock(&histograms->space))
-            crn_stream_prepare(&histograms->space);
-        errno = saved;
-        histograms->next = (crn_disk_histogram *)(void *)crn_stream_take(&histograms->space);
+        histograms->next = (crn_disk_histogram *)(void *)crn_stream_take_alone(&histograms->space);
         histograms->end = histograms->next ? histograms->next + IN_CHUNK : NULL;
     }
     return histograms->next ? histograms->next++ : NULL;

@@ -61,9 +61,7 @@ typedef struct looker {
 static crn_disk_off_core *take(crn_core_watch *off)
 {
     if (off->next == off->end) {
-        if (!crn_stream_stock(&off->space))
-            crn_stream_prepare(&off->space);
-        off->next = (crn_disk_off_core *)(void *)crn_stream_take(&off->space);
+        off->next = (crn_disk_off_core *)(void *)crn_stream_take_alone(&off->space);
         off->end = off->next ? off->next + CHUNK : NULL;
     }
     return off->next ? off->next++ : NULL;

@@ -180,6 +180,15 @@ bool crn_stream_prepare(crn_stream *stream)
     return stock < stream->ahead && prepare_more(stream, stream->ahead - stock);
 }
 
+char *crn_stream_take_alone(crn_stream *stream)
+{
+    int saved = errno;
+    if (!crn_stream_stock(stream))
+        crn_stream_prepare(stream);
+    errno = saved;
+    return crn_stream_take(stream);
+}
+
 /* ---- open and close ---- */
 
 /* Returns how many chunks these bytes are, at least one. */

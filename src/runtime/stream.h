@@ -60,6 +60,10 @@ void crn_stream_close(crn_stream *stream);
  * crn_disk_ring. Thread: the writer. */
 char *crn_stream_take(crn_stream *stream);
 
+/* The same for a stream that no other thread prepares: if no chunk is ready, prepares one. Keeps
+ * errno. Thread: the writer. */
+char *crn_stream_take_alone(crn_stream *stream);
+
 /* Adapts the number of chunks to keep ready: as many as are taken in a tenth of a second, and twice
  * as many as now if more than half of them were taken since the last call. `now`: CLOCK_MONOTONIC,
  * ns. Thread: the preparing one, as of the next three. */
