@@ -2,6 +2,7 @@
 #include "spans/iterations.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,15 +253,38 @@ static uint32_t renumbered(const numbering *numbers, uint32_t span)
     return number;
 }
 
+/* Returns the entries of kept spans, with the spans' new numbers. An entry begins with its span. */
+static void *keep_entries(const void *entries, uint32_t count, size_t size,
+                          const numbering *numbers, uint32_t *kept)
+{
+    char *made = crn_calloc((size_t)count + 1, size);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *entry = (const char *)entries + i * size;
+        uint32_t span;
+        memcpy(&span, entry, sizeof span);
+        span = renumbered(numbers, span);
+        if (span == CRN_SPAN_NONE)
+            continue;
+        char *place = made + *kept * size;
+        memcpy(place, entry, size);
+        memcpy(place, &span, sizeof span);
+        ++*kept;
+    }
+    return made;
+}
+
+_Static_assert(offsetof(crn_attribute, span) == 0 && offsetof(crn_counter, span) == 0 &&
+                   offsetof(crn_span_event, span) == 0,
+               "keep_entries");
+
 static void keep_details(crn_trace *made, const crn_trace *trace, const numbering *numbers)
 {
-    made->attributes = crn_calloc((size_t)trace->attribute_count + 1, sizeof *made->attributes);
-    for (uint32_t i = 0; i < trace->attribute_count; i++) {
-        crn_attribute attribute = trace->attributes[i];
-        attribute.span = renumbered(numbers, attribute.span);
-        if (attribute.span != CRN_SPAN_NONE)
-            made->attributes[made->attribute_count++] = attribute;
-    }
+    made->attributes = keep_entries(trace->attributes, trace->attribute_count,
+                                    sizeof *made->attributes, numbers, &made->attribute_count);
+    made->counters = keep_entries(trace->counters, trace->counter_count, sizeof *made->counters,
+                                  numbers, &made->counter_count);
+    made->events = keep_entries(trace->events, trace->event_count, sizeof *made->events, numbers,
+                                &made->event_count);
     made->edges = crn_calloc((size_t)trace->edge_count + 1, sizeof *made->edges);
     for (uint32_t i = 0; i < trace->edge_count; i++) {
         crn_span_edge edge = trace->edges[i];
@@ -268,20 +292,6 @@ static void keep_details(crn_trace *made, const crn_trace *trace, const numberin
         edge.to = renumbered(numbers, edge.to);
         if (edge.from != CRN_SPAN_NONE && edge.to != CRN_SPAN_NONE)
             made->edges[made->edge_count++] = edge;
-    }
-    made->counters = crn_calloc((size_t)trace->counter_count + 1, sizeof *made->counters);
-    for (uint32_t i = 0; i < trace->counter_count; i++) {
-        crn_counter counter = trace->counters[i];
-        counter.span = renumbered(numbers, counter.span);
-        if (counter.span != CRN_SPAN_NONE)
-            made->counters[made->counter_count++] = counter;
-    }
-    made->events = crn_calloc((size_t)trace->event_count + 1, sizeof *made->events);
-    for (uint32_t i = 0; i < trace->event_count; i++) {
-        crn_span_event event = trace->events[i];
-        event.span = renumbered(numbers, event.span);
-        if (event.span != CRN_SPAN_NONE)
-            made->events[made->event_count++] = event;
     }
     made->off_core = crn_calloc((size_t)trace->off_core_count + 1, sizeof *made->off_core);
     made->off_core_count = trace->off_core_count;

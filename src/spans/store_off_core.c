@@ -4,20 +4,15 @@
  */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "spans/store_opening.h"
 
 /* Returns the index of the lane with that number, CRN_SPAN_NONE if there is none. */
 static uint32_t lane_of(const crn_span_store *store, uint32_t number)
 {
-    uint32_t low = 0, high = store->lane_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (store->lane_numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < store->lane_count && store->lane_numbers[low] == number ? low : CRN_SPAN_NONE;
+    size_t low = CRN_NUMBERS_BELOW(store->lane_numbers, store->lane_count, number);
+    return low < store->lane_count && store->lane_numbers[low] == number ? (uint32_t)low
+                                                                         : CRN_SPAN_NONE;
 }
 
 /* Converts CLOCK_MONOTONIC to ns since the capture began. */
