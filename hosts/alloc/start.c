@@ -160,7 +160,9 @@ static void open_profile(const char *path, const char *mean)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = path;
     options.command = program_invocation_name;
-    if (!begin_recording(mean) || cairn_profile_open(&crn_profile_here, &options) != CAIRN_OK) {
+    /* Opening the profile registers libcairn's fork handlers. The last registered run first, so the
+     * locks of this library are taken before the profile's, as everywhere else. */
+    if (cairn_profile_open(&crn_profile_here, &options) != CAIRN_OK || !begin_recording(mean)) {
         __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_OVER, __ATOMIC_RELEASE);
         return;
     }

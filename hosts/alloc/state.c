@@ -24,7 +24,8 @@ void crn_alloc_end_in_child(void)
 void crn_alloc_stop_if_full(void)
 {
     int on = CRN_ALLOC_ON;
-    if (cairn_profile_status(crn_profile_here) == CAIRN_E_SPACE)
+    cairn_error status = cairn_profile_status(crn_profile_here);
+    if (status == CAIRN_E_SPACE || status == CAIRN_E_LOST)
         __atomic_compare_exchange_n(&crn_alloc_state_now, &on, CRN_ALLOC_FULL, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* Name of the interpreter for the program and in messages. */
 static const char interpreter_name[] = "lua5.4";
 

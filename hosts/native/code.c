@@ -3,10 +3,12 @@
  * Blocks of machine code, one for each return address. A block's name is its place in the file.
  * The report finds function and line by the file's build id.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "code.h"
@@ -62,17 +64,73 @@ static bool is_file(const crn_unwind_module *module)
     return !*module->name || strchr(module->name, '/');
 }
 
+bool crn_code_is_dump(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? strlen(slash) : 0;
+    return length > sizeof "/jit-.dump" - 1 && strncmp(slash, "/jit-", 5) == 0 &&
+           strcmp(slash + length - 5, ".dump") == 0;
+}
+
+/* Looks for a jitdump file among the process's mappings of code. */
+static bool find_dump(char dump[PATH_MAX])
+{
+    static char line[PATH_MAX + 128];
+    size_t used = 0;
+    bool found = false;
+    /* System calls: open, read and close of libc are cancellation points, and malloc is none. */
+    long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+    for (long got; maps >= 0 && !found &&
+                   (got = syscall(SYS_read, maps, line + used, sizeof line - 1 - used)) > 0;) {
+        char *at = line, *end;
+        used += (size_t)got;
+        line[used] = '\0';
+        for (; !found && (end = strchr(at, '\n')); at = end + 1) {
+            *end = '\0';
+            const char *path = strchr(at, '/');
+            found = path && strstr(at, " r-xp ") && crn_code_is_dump(path);
+            if (found)
+                snprintf(dump, PATH_MAX, "%s", path);
+        }
+        used -= (size_t)(at - line);
+        memmove(line, at, used);
+        if (used == sizeof line - 1)
+            used = 0; /* no line is as long */
+    }
+    if (maps >= 0)
+        syscall(SYS_close, maps);
+    return found;
+}
+
+/* Returns the file that has the names of code compiled at run time. It is looked for again now and
+ * then: the runtime may open it late. */
+static const char *names_of_compiled(void)
+{
+    static char file[PATH_MAX];
+    static unsigned asked, next = 1;
+    static pid_t process; /* a child of fork has a file of its own */
+    if (process != getpid()) {
+        process = getpid();
+        asked = 0;
+        next = 1;
+        snprintf(file, sizeof file, "/tmp/perf-%ld.map", (long)process);
+    }
+    if (++asked == next && strncmp(file, "/tmp/perf-", 10) == 0) {
+        find_dump(file);
+        next *= 2;
+    }
+    return file;
+}
+
 /* Adds a block for an address of code. Code in no file was compiled while the program runs: reports
  * look its names up in the file that runtimes write for profilers. */
 static cairn_block add(uintptr_t back)
 {
-    char map[64];
-    snprintf(map, sizeof map, "/tmp/perf-%ld.map", (long)getpid());
-    const crn_unwind_module compiled = {.name = map};
     crn_unwind_module module;
     char name[2 + 16 + 1], program[PATH_MAX];
     cairn_block_info info = {.name = name, .file = ""};
     bool found = crn_unwind_module_find(back - 1, &module);
+    const crn_unwind_module compiled = {.name = found ? "" : names_of_compiled()};
     if (found && !is_file(&module)) {
         info.name = "[vdso]";
         return cairn_block_add(profile, &info);

@@ -6,7 +6,12 @@
 #define CRN_NATIVE_CODE_H
 
 #include <cairn/cairn.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Returns true if a file mapped as code is a jitdump file: the runtime maps a page of it, so that
+ * profilers find it. */
+bool crn_code_is_dump(const char *path);
 
 /* Sets the profile that blocks are added to. Call it once, before the first block. */
 void crn_code_begin(cairn_profile *profile);

@@ -115,7 +115,8 @@ typedef enum cairn_error {
     CAIRN_E_THREAD = 9,    /* the sampling thread cannot be started */
     CAIRN_E_FORKED = 10,   /* after a fork: this process has no capture yet */
     CAIRN_E_READ = 11,     /* the file cannot be read */
-    CAIRN_E_LIMIT = 12     /* more blocks, metrics or lanes than the format holds */
+    CAIRN_E_LIMIT = 12,    /* more blocks, metrics or lanes than the format holds */
+    CAIRN_E_LOST = 13      /* the file was truncated, or could not be written (cairn_catch_fault) */
 } cairn_error;
 
 /* Returns one sentence about the error and what to do. Never NULL; static storage. */
@@ -249,6 +250,13 @@ CAIRN_API void cairn_profile_reset(cairn_profile *profile);
 /* Returns CAIRN_OK, or why recording has stopped (CAIRN_E_SPACE, ...). */
 CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
 
+/* A capture's file raises SIGBUS in the program if somebody truncates it, or if its file system has
+ * no space for a block that it must copy. Call this from a handler of that signal, with `si_addr`.
+ * If the fault is in a capture, recording ends and true is returned: return from the handler, and
+ * the program goes on. Threads must not block the signal. Programs that `cairn run` or `cairn cc`
+ * profiles need no handler. Signal safe. */
+CAIRN_API bool cairn_catch_fault(const void *address);
+
 /* Adds "key=value" to the notes that reports show about the run. The last value of a key counts.
  * Both strings are copied. */
 CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key,
@@ -272,6 +280,7 @@ typedef struct cairn_block_info {
     uint32_t line;      /* from 1; 0: unknown */
     uint32_t column;    /* from 1; 0: unknown */
     cairn_block parent; /* lexical parent, or CAIRN_BLOCK_ROOT */
+    uint32_t flags;     /* 0; for hosts: cairn/host.h */
 } cairn_block_info;
 
 /* Adds a block; may be called at any time. Numbers count up from 1. The strings are copied. Equal

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * host.h - functions of libcairn that only the compiler hosts call (hosts/gcc, hosts/clang).
+ * host.h - functions of libcairn that only hosts call.
  *
  * Not installed, and not part of the interface: hosts and library have one version.
  */
 #ifndef CAIRN_HOST_H
 #define CAIRN_HOST_H
 
-#include "cairn.h"
+#include "span.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,8 @@ CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t s
 /* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
  * path. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
+/* Returns the node that the node was called from; 0 for the root. */
+CAIRN_API uint64_t cairn_priv_above(const cairn_priv_strand *strand, uint64_t node_offset);
 /* Makes space for one frame. Returns false without memory. */
 CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
 /* Pushes the current node once more, without a call. */
@@ -84,7 +86,21 @@ CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t
  * lane's. */
 CAIRN_API void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t length);
 
+/* Flags of a block (cairn_block_info) whose program was compiled by `cairn cc --lean`: its calls
+ * are counted in the context around it, it is not entered; it is entered, but might be counted. */
+#define CAIRN_PRIV_BLOCK_COUNTED ((uint32_t)1)
+#define CAIRN_PRIV_BLOCK_COUNTABLE ((uint32_t)2)
+
 /* ---- threads, children and memory ---- */
+
+/* The calling thread's strand, also while it is taken from the thread; without one, a strand whose
+ * `current` and `graph_tag` are 0. Inlined code reads these two without a test. */
+CAIRN_API extern __thread const cairn_priv_strand *cairn_priv_thread_place
+    __attribute__((tls_model("initial-exec")));
+
+/* For hosts whose programs count in thread-local variables: the distance from these to the counters
+ * of the current context; 0 without a strand. A program may define it in its own segment. */
+CAIRN_API extern __thread int64_t cairn_priv_thread_row __attribute__((tls_model("initial-exec")));
 
 /* Between the two calls the calling thread has no strand, so that a signal handler, an own malloc
  * or another fork handler neither waits for a lock that this thread holds nor is counted. Pairs
@@ -105,10 +121,29 @@ CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
     return !*cairn_priv_process_seen;
 }
 
+/* Hosts that define sigaction and signal call these for SIGBUS. The runtime's handler
+ * (cairn_catch_fault), which is installed only then, stays and calls the program's. Thread: any. */
+struct sigaction;
+CAIRN_API int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before);
+CAIRN_API void (*cairn_priv_bus_signal(void (*handler)(int), int flags))(int);
+
 /* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
  * if there is none. Thread: any. Signal safe. */
 CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
 CAIRN_API void cairn_priv_free(void *memory);
+
+/* Loose spans are recorded on the strand's lane, below its innermost open span, but not on the
+ * strand's stack: so they need not nest with its spans, and count no call. Times are readings of
+ * cairn_priv_loose_now; those of begins must not be before the last span of the lane began.
+ *
+ * cairn_priv_loose_begin returns the span's number on the lane, which the others take; 0 if it is
+ * not recorded: without space, in a tree that is not recorded, or in a ring of spans. The number is
+ * invalid in a child of fork. Thread: the strand's. */
+CAIRN_API uint64_t cairn_priv_loose_now(const cairn_strand *strand);
+CAIRN_API uint32_t cairn_priv_loose_begin(cairn_strand *strand, cairn_block block, uint64_t begin);
+CAIRN_API void cairn_priv_loose_end(cairn_strand *strand, uint32_t number, uint64_t end);
+CAIRN_API void cairn_priv_loose_waits_for(cairn_strand *strand, uint32_t number, cairn_span other);
+CAIRN_API cairn_span cairn_priv_loose_name(const cairn_strand *strand, uint32_t number);
 
 /* Closes the process's profile, as the end of the process does. For hosts that see the process end
  * by _exit, which runs no destructors. Thread: any. Not signal safe. */

@@ -120,7 +120,7 @@ typedef struct crn_disk_block {
     uint32_t name, file; /* offsets into the strings; 0 is "" */
     uint32_t line, column;
     uint32_t parent;
-    uint32_t spare;
+    uint32_t flags; /* CAIRN_PRIV_BLOCK_* */
 } crn_disk_block;
 
 typedef struct crn_disk_metric {

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "capture/loss.h"
 
 enum {
     FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
@@ -38,12 +40,24 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
+/* Somebody may have truncated the file: bytes beyond its end would return as zeros. */
+static bool is_whole(crn_capture *capture, int file, uint64_t size)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0 || (uint64_t)status.st_size >= size)
+        return true;
+    crn_capture_lose(capture);
+    return false;
+}
+
 /* Extends the file by `size` bytes and allocates them. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
-    uint64_t end = capture->header->size;
+    uint64_t end = capture->end;
     if (capture->detached)
         return CAIRN_E_FORKED;
+    if (crn_capture_is_lost(capture))
+        return CAIRN_E_LOST;
     if (capture->refused_size && size >= capture->refused_size)
         return CAIRN_E_SPACE;
     if (size > capture->limit || end > capture->limit - size)
@@ -51,30 +65,34 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
-    if (!crn_file_extend(file, end, size))
+    if (!crn_file_append(file, end, size))
         return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
+    if (!is_whole(capture, file, end + size))
+        return CAIRN_E_LOST;
     *offset = end;
-    __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
+    capture->end = end + size;
+    __atomic_store_n(&capture->header->size, capture->end, __ATOMIC_RELEASE);
     return CAIRN_OK;
 }
 
-/* Maps bytes of the file that are allocated. Those in memory get their page table entries now,
- * because that costs less than a page fault for each page. On disk it would cost more. */
-static bool map_allocated(crn_capture *capture, char *base, int file, uint64_t offset,
-                          uint64_t size)
+/* Maps bytes of the file that are allocated, `place` bytes behind the base of a reservation. Those
+ * in memory get their page table entries now, because that costs less than a page fault for each
+ * page. On disk it would cost more. */
+static bool map_allocated(crn_capture *capture, char *base, uint64_t place, int file,
+                          uint64_t offset, uint64_t size)
 {
-    if (!crn_address_map(base, file, offset, size))
+    if (!crn_capture_map(base, place, file, offset, size))
         return false;
     if (crn_file_is_nameless(&capture->file))
-        crn_address_fetch(base, size);
+        crn_address_fetch(base + place, size);
     return true;
 }
 
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
-    char *base = crn_address_reserve(size);
-    if (!base || !map_allocated(capture, base, capture->file.descriptor, offset, size)) {
-        crn_address_release(base, size);
+    char *base = crn_capture_reserve(capture, size);
+    if (!base || !map_allocated(capture, base, 0, capture->file.descriptor, offset, size)) {
+        crn_capture_release(base, size);
         return CAIRN_E_MAP;
     }
     capture->directory = (crn_disk_directory *)base;
@@ -101,26 +119,26 @@ static cairn_error add_directory(crn_capture *capture)
     if (error)
         return error;
     __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
-    crn_address_release((char *)full, full_size);
+    crn_capture_release((char *)full, full_size);
     return CAIRN_OK;
 }
 
-/* Returns true if the chunk follows the last one, in the file and in its section. It is then merged
- * with it, so that a capture that grows by one section alone has a short directory. */
-static bool goes_on(const crn_capture *capture, const crn_disk_chunk *chunk)
+/* Returns the last chunk if `chunk` follows it, in the file and in its section; otherwise NULL. The
+ * two are then merged, so that a capture that grows by one section alone has a short directory. */
+static crn_disk_chunk *followed(crn_capture *capture, const crn_disk_chunk *chunk)
 {
-    const crn_disk_directory *directory = capture->directory;
-    if (!directory->count)
-        return false;
-    const crn_disk_chunk *last = &directory->chunks[directory->count - 1];
-    return last->kind == chunk->kind && last->metric == chunk->metric &&
-           last->lane == chunk->lane && last->place + last->size == chunk->place &&
-           last->offset + last->size == capture->header->size;
+    uint32_t count = __atomic_load_n(&capture->directory->count, __ATOMIC_RELAXED);
+    if (!count)
+        return NULL;
+    crn_disk_chunk *last = &capture->directory->chunks[count - 1];
+    bool follows = last->kind == chunk->kind && last->metric == chunk->metric &&
+                   last->lane == chunk->lane && last->place + last->size == chunk->place &&
+                   last->offset + last->size == capture->end;
+    return follows ? last : NULL;
 }
 
-static cairn_error extend_last(crn_capture *capture, crn_disk_chunk *chunk)
+static cairn_error extend(crn_capture *capture, crn_disk_chunk *last, crn_disk_chunk *chunk)
 {
-    crn_disk_chunk *last = &capture->directory->chunks[capture->directory->count - 1];
     cairn_error error = take_space(capture, chunk->size, &chunk->offset);
     if (!error)
         __atomic_store_n(&last->size, last->size + chunk->size, __ATOMIC_RELEASE);
@@ -154,19 +172,19 @@ static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk)
 {
     pthread_mutex_lock(&capture->lock);
-    bool extends = goes_on(capture, chunk);
-    cairn_error error = extends ? extend_last(capture, chunk) : enter_chunk(capture, chunk);
+    crn_disk_chunk *last = followed(capture, chunk);
+    cairn_error error = last ? extend(capture, last, chunk) : enter_chunk(capture, chunk);
     pthread_mutex_unlock(&capture->lock);
     return error;
 }
 
 char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
-    char *base = crn_address_reserve(chunk->size);
+    char *base = crn_capture_reserve(capture, chunk->size);
     if (base && !take_or_extend(capture, chunk) &&
-        map_allocated(capture, base, crn_capture_file(capture), chunk->offset, chunk->size))
+        map_allocated(capture, base, 0, crn_capture_file(capture), chunk->offset, chunk->size))
         return base;
-    crn_address_release(base, chunk->size);
+    crn_capture_release(base, chunk->size);
     return NULL;
 }
 
@@ -175,9 +193,9 @@ static cairn_error map_header(crn_capture *capture)
     int file = capture->file.descriptor;
     if (!crn_file_extend(file, 0, 2 * CRN_PAGE))
         return error_of_errno();
-    char *base = crn_address_reserve(CRN_PAGE);
-    if (!base || !crn_address_map(base, file, 0, CRN_PAGE)) {
-        crn_address_release(base, CRN_PAGE);
+    char *base = crn_capture_reserve(capture, CRN_PAGE);
+    if (!base || !crn_capture_map(base, 0, file, 0, CRN_PAGE)) {
+        crn_capture_release(base, CRN_PAGE);
         return CAIRN_E_MAP;
     }
     capture->header = (crn_disk_header *)base;
@@ -187,9 +205,10 @@ static cairn_error map_header(crn_capture *capture)
                                          .directory = FIRST_DIRECTORY,
                                          .size = 2 * CRN_PAGE,
                                          .process = (uint32_t)getpid()};
+    capture->end = capture->header->size;
     cairn_error error = map_directory(capture, FIRST_DIRECTORY, CRN_PAGE);
     if (error)
-        crn_address_release(base, CRN_PAGE);
+        crn_capture_release(base, CRN_PAGE);
     else
         memcpy(capture->header->magic, CRN_MAGIC, sizeof capture->header->magic);
     return error;
@@ -207,6 +226,13 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
     }
     pthread_mutex_init(&capture->lock, NULL);
     return CAIRN_OK;
+}
+
+void crn_capture_move(crn_capture *to, const crn_capture *from)
+{
+    *to = *from;
+    crn_capture_pass_on((char *)to->header, to);
+    crn_capture_pass_on((char *)to->directory, to);
 }
 
 cairn_error crn_capture_publish(crn_capture *capture)
@@ -268,8 +294,8 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
 
 void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten)
 {
-    int file = capture->detached ? -1 : crn_capture_file(capture);
-    if (file < 0)
+    int file = capture->detached || crn_capture_is_lost(capture) ? -1 : crn_capture_file(capture);
+    if (file < 0 || !is_whole(capture, file, capture->end))
         return;
     uint64_t end = trim_directories(file, capture->header->directory, use, data);
     if (shorten && end < capture->header->size && ftruncate(file, (off_t)end) == 0)
@@ -279,8 +305,8 @@ void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data
 void crn_capture_close(crn_capture *capture, crn_capture_state state)
 {
     __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
-    crn_address_release((char *)capture->directory, directory_size(capture));
-    crn_address_release((char *)capture->header, CRN_PAGE);
+    crn_capture_release((char *)capture->directory, directory_size(capture));
+    crn_capture_release((char *)capture->header, CRN_PAGE);
     crn_file_close(&capture->file);
     pthread_mutex_destroy(&capture->lock);
 }
@@ -305,7 +331,7 @@ void crn_section_open(crn_section *section, crn_capture *capture, crn_section_ki
 
 void crn_section_close(crn_section *section)
 {
-    crn_address_release(section->base, section->reserved);
+    crn_capture_release(section->base, section->reserved);
     crn_free(section->chunks);
     *section = (crn_section){0};
 }
@@ -334,15 +360,15 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     if (size <= section->reserved)
         return CAIRN_OK;
     size = reserved_size(size);
-    char *base = crn_address_reserve(size);
+    char *base = crn_capture_reserve(section->capture, size);
     if (!base)
         return CAIRN_E_MEMORY;
     int file = section->chunk_count ? crn_capture_file(section->capture) : -1;
     for (uint32_t i = 0; i < section->chunk_count; i++) {
         const crn_disk_chunk *chunk = &section->chunks[i];
-        if (!map_allocated(section->capture, base + chunk->place, file, chunk->offset,
+        if (!map_allocated(section->capture, base, chunk->place, file, chunk->offset,
                            chunk->size)) {
-            crn_address_release(base, size);
+            crn_capture_release(base, size);
             return CAIRN_E_MAP;
         }
     }
@@ -350,7 +376,7 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     uint64_t old_size = section->reserved;
     section->base = base; /* before unmapping, in case a signal ends the process here */
     section->reserved = size;
-    crn_address_release(old, old_size);
+    crn_capture_release(old, old_size);
     return CAIRN_OK;
 }
 
@@ -379,7 +405,7 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
         error = take_chunk(section->capture, &chunk);
     if (error)
         return error;
-    if (!map_allocated(section->capture, section->base + chunk.place,
+    if (!map_allocated(section->capture, section->base, chunk.place,
                        crn_capture_file(section->capture), chunk.offset, chunk.size))
         return CAIRN_E_MAP;
     chunks[section->chunk_count++] = chunk;
@@ -405,6 +431,8 @@ cairn_error crn_section_append(crn_section *section, const void *bytes, uint64_t
 {
     uint64_t *used = &section->capture->header->used[section->identity.kind];
     cairn_error error = crn_section_grow(section, *used + size);
+    if (!error && crn_capture_is_lost(section->capture)) /* `used` may be 0 again */
+        error = CAIRN_E_LOST;
     if (error)
         return error;
     *place = *used;

@@ -22,8 +22,10 @@ typedef struct crn_capture {
     crn_disk_directory *directory; /* the last one */
     uint64_t directory_offset;
     uint64_t limit;
+    uint64_t end;          /* the header's size: that may become 0 (loss.h). Under lock */
     uint64_t refused_size; /* smallest size by which the file could not grow; 0: none. Under lock */
     bool detached;         /* the file belongs to the parent process: nothing may grow */
+    bool lost;             /* the file cannot be written (loss.h); atomic */
     pthread_mutex_t lock;  /* protects the file's end and the directory */
 } crn_capture;
 
@@ -44,12 +46,16 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
 /* Gives the file its final name, once readers can open it. */
 cairn_error crn_capture_publish(crn_capture *capture);
 
+/* Moves the struct. Only while no section is open. */
+void crn_capture_move(crn_capture *to, const crn_capture *from);
+
 /* Returns the file's descriptor, for immediate use because the program may close it. -1 if the file
  * is gone. */
 int crn_capture_file(crn_capture *capture);
 
 /* Allocates a separate chunk of `chunk->size` zeroed bytes, adds it to the directory, sets its
- * offset, and returns its mapping. Release it with crn_address_release. NULL without space. */
+ * offset, and returns its mapping. Release it with crn_capture_release (loss.h). NULL without
+ * space. */
 char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
 
 /* Returns the number of used bytes of a chunk. */

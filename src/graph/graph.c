@@ -59,19 +59,14 @@ static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
     return true;
 }
 
-/* Makes a new edge known to crn_graph_find. There is capacity in the index. */
-static void add_edge(crn_graph *graph, uint32_t record)
+/* Makes a new edge known to crn_graph_find that shares its callee entry, or leads to [folded].
+ * There is capacity in the index. */
+__attribute__((noinline)) static void add_shared_edge(crn_graph *graph, uint32_t record)
 {
     const crn_link *link = &graph->links[record];
-    uint32_t *entry = callee_entry(graph, link->from, link->block);
-    if (link->block == CAIRN_BLOCK_FOLDED) {
-        crn_index_put(&graph->index, graph->links, record);
-    } else if (crn_graph_is_no_callee(*entry)) {
-        CAIRN_PRIV_PUT(*entry, record * CRN_RECORD_WORDS);
-    } else {
-        index_callee(graph, link->from, entry);
-        crn_index_put(&graph->index, graph->links, record);
-    }
+    if (link->block != CAIRN_BLOCK_FOLDED)
+        index_callee(graph, link->from, callee_entry(graph, link->from, link->block));
+    crn_index_put(&graph->index, graph->links, record);
 }
 
 /* ---- edge cache ---- */
@@ -93,10 +88,8 @@ static bool edges_are_many(const crn_graph *graph)
     return entries < EDGES_MOST && edges > entries * 4;
 }
 
-static void edge_cache_grow(crn_graph *graph)
+__attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
 {
-    if (!edges_are_many(graph))
-        return;
     uint64_t entries = graph->hot.edge_cache_mask + 1;
     crn_cached_edge *before = graph->hot.edge_cache,
                     *edge_cache = crn_try_table(entries * 2 * sizeof *edge_cache);
@@ -112,7 +105,8 @@ static void edge_cache_grow(crn_graph *graph)
 
 /* Most records never have two callees that share an entry, so only those that do use the edge
  * cache, and all of compiled hosts, which search there first. */
-static void cache_callee(crn_graph *graph, uint32_t record, cairn_block block, uint32_t callee)
+__attribute__((noinline)) static void cache_callee(crn_graph *graph, uint32_t record,
+                                                   cairn_block block, uint32_t callee)
 {
     uint32_t node_offset = callee * CRN_RECORD_WORDS, *entry = callee_entry(graph, record, block);
     bool shared = !crn_graph_is_no_callee(*entry) && *entry != node_offset;
@@ -125,13 +119,6 @@ static void cache_callee(crn_graph *graph, uint32_t record, cairn_block block, u
     if (shared || graph->hot.inline_cache)
         edge_cache_put(graph,
                        (crn_cached_edge){crn_graph_edge_key(from, block), {block, node_offset}});
-}
-
-uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block)
-{
-    uint32_t next = crn_graph_append(graph, record, block);
-    cache_callee(graph, record, block, next);
-    return next;
 }
 
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
@@ -196,7 +183,7 @@ static bool reserve_record(crn_graph *graph)
     return needed <= UINT32_MAX / CRN_RECORD_WORDS && graph->grow(graph, needed);
 }
 
-static uint32_t put_record(crn_graph *graph, crn_link link)
+static inline uint32_t put_record(crn_graph *graph, crn_link link)
 {
     uint32_t record = graph->used;
     graph->links[record] = link;
@@ -210,14 +197,14 @@ static uint32_t put_record(crn_graph *graph, crn_link link)
     return record;
 }
 
-static uint32_t put_context(crn_graph *graph, uint32_t from, cairn_block block)
+static inline uint32_t put_context(crn_graph *graph, uint32_t from, cairn_block block)
 {
     uint32_t depth = from ? graph->links[from].depth + 1 : 1;
     graph->context_count++;
     return put_record(graph, (crn_link){from, graph->used, block, depth, 0});
 }
 
-static bool has_room(crn_graph *graph)
+static inline bool has_room(crn_graph *graph)
 {
     if (!graph->full && reserve_record(graph) &&
         crn_index_reserve(&graph->index, graph->links, graph->used + RECORDS_RESERVED))
@@ -226,54 +213,70 @@ static bool has_room(crn_graph *graph)
     return false;
 }
 
-static uint32_t put_edge(crn_graph *graph, uint32_t record)
+/* Makes the new edge `record` from `from` to `block` known to crn_graph_find. */
+static inline uint32_t put_edge(crn_graph *graph, uint32_t record, uint32_t from, cairn_block block)
 {
-    add_edge(graph, record);
-    edge_cache_grow(graph);
+    uint32_t *entry = callee_entry(graph, from, block);
+    bool shared = block == CAIRN_BLOCK_FOLDED || !crn_graph_is_no_callee(*entry);
+    if (!shared)
+        CAIRN_PRIV_PUT(*entry, record * CRN_RECORD_WORDS);
+    else
+        add_shared_edge(graph, record);
+    if ((shared || graph->hot.inline_cache) && edges_are_many(graph))
+        edge_cache_grow(graph);
     return record;
 }
 
 /* Returns 0 without space. */
-static uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block block)
+static inline uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block block)
 {
-    return has_room(graph) ? put_edge(graph, put_context(graph, from, block)) : 0;
+    return has_room(graph) ? put_edge(graph, put_context(graph, from, block), from, block) : 0;
 }
 
-static uint32_t add_alias(crn_graph *graph, uint32_t from, uint32_t target, uint32_t why)
+__attribute__((noinline)) static uint32_t add_alias(crn_graph *graph, uint32_t from,
+                                                    uint32_t target, uint32_t why)
 {
     if (graph->alias_count >= graph->alias_budget || !has_room(graph))
         return 0;
     graph->alias_count++;
-    return put_edge(
-        graph, put_record(graph, (crn_link){from, target, graph->links[target].block, why, 0}));
+    cairn_block block = graph->links[target].block;
+    return put_edge(graph, put_record(graph, (crn_link){from, target, block, why, 0}), from, block);
 }
 
 /* ---- canonical form ---- */
 
-/* Loads the path of `context` into path_blocks and path_contexts. New contexts are often close to
- * each other, so only the difference from the last path is walked. */
-static bool path_load(crn_graph *graph, uint32_t context)
+enum { GROUP = 8 }; /* blocks that are compared at once */
+
+__attribute__((noinline)) static bool path_reserve(crn_graph *graph, uint32_t length)
 {
-    uint32_t length = graph->links[context].depth;
-    if (length > graph->path_capacity) {
-        uint64_t capacity = graph->path_capacity ? graph->path_capacity : PATH_FIRST;
-        while (capacity < length)
-            capacity *= 2;
-        uint32_t *blocks = crn_try_realloc(graph->path_blocks, capacity, sizeof *blocks);
-        if (blocks)
-            graph->path_blocks = blocks;
-        uint32_t *contexts = crn_try_realloc(graph->path_contexts, capacity, sizeof *contexts);
-        if (contexts)
-            graph->path_contexts = contexts;
-        if (!blocks || !contexts)
-            return false;
-        graph->path_capacity = (uint32_t)capacity;
-    }
-    uint32_t kept = graph->path_length;
-    graph->path_length = length;
-    for (uint32_t at = length; at; at--) {
-        if (at <= kept && graph->path_contexts[at - 1] == context)
-            break;
+    uint64_t capacity = graph->path_capacity ? graph->path_capacity : PATH_FIRST;
+    while (capacity < length)
+        capacity *= 2;
+    uint32_t *blocks = graph->path_blocks ? graph->path_blocks - GROUP : NULL;
+    blocks = crn_try_realloc(blocks, capacity + GROUP, sizeof *blocks);
+    if (blocks)
+        graph->path_blocks = blocks + GROUP;
+    uint32_t *contexts = crn_try_realloc(graph->path_contexts, capacity, sizeof *contexts);
+    if (contexts)
+        graph->path_contexts = contexts;
+    if (!blocks || !contexts)
+        return false;
+    if (!graph->path_capacity)
+        memset(blocks, 0, GROUP * sizeof *blocks);
+    graph->path_capacity = (uint32_t)capacity;
+    return true;
+}
+
+/* Loads the path of `context` into path_blocks and path_contexts. New contexts are often close to
+ * each other, so only the difference from the last path is walked. Returns false without memory,
+ * and for a context of a lost capture (loss.h), whose depth is 0. */
+static inline bool path_load(crn_graph *graph, uint32_t context)
+{
+    uint32_t at = graph->links[context].depth, kept = graph->path_length;
+    if (!at || (at > graph->path_capacity && !path_reserve(graph, at)))
+        return false;
+    graph->path_length = at;
+    for (; at && (at > kept || graph->path_contexts[at - 1] != context); at--) {
         graph->path_contexts[at - 1] = context;
         graph->path_blocks[at - 1] = graph->links[context].block;
         context = graph->links[context].from;
@@ -281,37 +284,49 @@ static bool path_load(crn_graph *graph, uint32_t context)
     return true;
 }
 
-/* Returns one past the last occurrence of `block` in [low, end), `low` if there is none. Compares a
- * group without branches. */
-static uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end, cairn_block block)
+typedef uint32_t quad __attribute__((vector_size(16), aligned(4)));
+
+/* Returns all bits set for each of the four places from `at` on that has `block` behind `before`.
+ */
+static inline quad compare_four(const uint32_t *at, cairn_block before, cairn_block block)
 {
-    enum { GROUP = 16 };
-    while (end - low >= GROUP) {
-        uint32_t equal = 0;
-        for (uint32_t i = 0; i < GROUP; i++)
-            equal |= blocks[end - GROUP + i] == block;
-        if (equal)
+    return (quad)((*(const quad *)at == block) & (*(const quad *)(at - 1) == before));
+}
+
+/* Returns one past the last place in [low, end) of `block` behind `before`, `low` if there is
+ * none. Compares groups, of which the first may begin below `low`. */
+static inline uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end,
+                                 cairn_block before, cairn_block block)
+{
+    for (;; end -= GROUP) {
+        const uint32_t *group = blocks + (int64_t)end - GROUP;
+        quad found =
+            compare_four(group, before, block) | compare_four(group + GROUP / 2, before, block);
+        uint64_t halves[2];
+        memcpy(halves, &found, sizeof halves);
+        if (halves[0] | halves[1])
             break;
-        end -= GROUP;
+        if (end <= low + GROUP)
+            return low;
     }
-    while (end > low && blocks[end - 1] != block)
+    while (end > low && (blocks[end - 1] != block || blocks[end - 2] != before))
         end--;
     return end;
 }
 
 /* If the loaded path followed by `block` ends with two equal halves, returns the context that ends
- * the first half. */
-static uint32_t find_cycle(const crn_graph *graph, cairn_block block)
+ * the first half. A half is at most half of the path. The last two blocks of both halves are
+ * compared first: they usually differ. */
+static inline uint32_t find_cycle(const crn_graph *graph, cairn_block block)
 {
     const uint32_t *blocks = graph->path_blocks;
-    uint32_t length = graph->path_length, low = length / 2; /* a half is at most half of the path */
-    uint32_t end = length;
-    while ((end = find_last(blocks, low, end, block)) > low) {
+    uint32_t length = graph->path_length, low = length / 2, end = length - 1;
+    cairn_block before = blocks[end];
+    if (before == block)
+        return graph->path_contexts[end];
+    while (low < end && (end = find_last(blocks, low, end, before, block)) > low) {
         uint32_t half = length + 1 - end;
-        /* The last blocks of both halves are compared first: they usually differ. */
-        if (half == 1 ||
-            (blocks[end - 2] == blocks[length - 1] &&
-             crn_is_same(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks)))
+        if (crn_is_same(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks))
             return graph->path_contexts[end - 1];
         end--;
     }
@@ -337,7 +352,7 @@ static uint32_t folded_context(crn_graph *graph)
 
 /* Handles an edge that a limit keeps from leading to a new context: it leads to the nearest
  * ancestor with the same block, as in GHC's cost centre stacks, or to [folded]/block. */
-static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
+__attribute__((noinline)) static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
 {
     if (!graph->full && path_load(graph, from)) {
         uint32_t ancestor = find_ancestor(graph, block);
@@ -359,7 +374,7 @@ static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
     return alias ? alias : child;
 }
 
-uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block)
+static inline uint32_t append(crn_graph *graph, uint32_t record, cairn_block block)
 {
     uint32_t from = crn_graph_target(graph, record);
     uint32_t found = crn_graph_find(graph, from, block);
@@ -375,6 +390,19 @@ uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block)
     else if (graph->path_length < graph->path_limit && graph->context_count < graph->context_budget)
         found = add_context(graph, from, block);
     return found ? found : fold(graph, from, block);
+}
+
+uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block)
+{
+    return append(graph, record, block);
+}
+
+uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block)
+{
+    uint32_t next = append(graph, record, block);
+    if (*callee_entry(graph, record, block) != next * CRN_RECORD_WORDS || graph->hot.inline_cache)
+        cache_callee(graph, record, block, next);
+    return next;
 }
 
 uint32_t crn_graph_graft(crn_graph *graph, uint32_t from, cairn_block block)
@@ -420,7 +448,8 @@ void crn_graph_close(crn_graph *graph)
     crn_free_table(graph->hot.edge_cache,
                    (graph->hot.edge_cache_mask + 1) * sizeof *graph->hot.edge_cache);
     crn_free_sparse(graph->hot.inline_cache, INLINE_CACHE_SIZE);
-    crn_free(graph->path_blocks);
+    if (graph->path_blocks)
+        crn_free(graph->path_blocks - GROUP);
     crn_free(graph->path_contexts);
     graph->hot.inline_cache = NULL;
     graph->hot.edge_cache = NULL;

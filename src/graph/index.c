@@ -54,7 +54,13 @@ static void lengthen_numbers(crn_index *index)
     index->numbers |= bit;
 }
 
-static bool grow(crn_index *index, const crn_link *links)
+/* Returns false for links of a capture that was lost: all zeros, which would share one entry. */
+static bool is_link(const crn_link *link)
+{
+    return link->from || link->block;
+}
+
+static bool double_size(crn_index *index, const crn_link *links)
 {
     uint64_t size = (uint64_t)index->mask + 1;
     uint32_t *entries = crn_try_table(size * 2 * sizeof *entries), *before = index->entries;
@@ -65,19 +71,19 @@ static bool grow(crn_index *index, const crn_link *links)
     for (uint64_t at = 0; at < size; at++) {
         if (at + PREFETCH_DISTANCE < size)
             __builtin_prefetch(&links[before[at + PREFETCH_DISTANCE] & index->numbers]);
-        if (before[at])
+        if (before[at] && is_link(&links[before[at] & index->numbers]))
             put(index, links, before[at] & index->numbers);
     }
     crn_free_table(before, size * sizeof *before);
     return true;
 }
 
-bool crn_index_reserve(crn_index *index, const crn_link *links, uint32_t record)
+bool crn_index_grow(crn_index *index, const crn_link *links, uint32_t record)
 {
     while (record > index->numbers)
         lengthen_numbers(index);
     while (((uint64_t)index->count + 2) * 4 > ((uint64_t)index->mask + 1) * 3) /* 3/4 full */
-        if (!grow(index, links))
+        if (!double_size(index, links))
             return false;
     return true;
 }

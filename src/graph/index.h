@@ -26,9 +26,17 @@ typedef struct crn_index {
 bool crn_index_open(crn_index *index);
 void crn_index_close(crn_index *index);
 
+/* Makes capacity; see crn_index_reserve. */
+bool crn_index_grow(crn_index *index, const crn_link *links, uint32_t record);
+
 /* Makes capacity for two more edges and for records up to `record`. Returns false without
  * memory. */
-bool crn_index_reserve(crn_index *index, const crn_link *links, uint32_t record);
+static inline bool crn_index_reserve(crn_index *index, const crn_link *links, uint32_t record)
+{
+    bool has_capacity = record <= index->numbers &&
+                        ((uint64_t)index->count + 2) * 4 <= ((uint64_t)index->mask + 1) * 3;
+    return has_capacity || crn_index_grow(index, links, record);
+}
 
 /* Returns the record of the edge, 0 if it is not in the table. */
 uint32_t crn_index_find(const crn_index *index, const crn_link *links, uint32_t from,

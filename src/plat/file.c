@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -137,11 +138,16 @@ bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t
     return false;
 }
 
+/* Unlinks an earlier file first: ext4 writes the blocks of a file that replaces another to disk
+ * within rename, which takes as long as all else that opens a profile. */
 bool crn_file_publish(crn_file *file, const char *magic, size_t size)
 {
     if (!file->wanted)
         return true;
-    if (!may_replace(file->wanted, magic, size) || rename(file->path, file->wanted) != 0)
+    if (!may_replace(file->wanted, magic, size))
+        return false;
+    unlink(file->wanted);
+    if (rename(file->path, file->wanted) != 0)
         return false;
     crn_free(file->path);
     file->path = file->wanted;
@@ -191,14 +197,15 @@ static bool may_be_as_long(uint64_t size)
     return false;
 }
 
-bool crn_file_extend(int file, uint64_t offset, uint64_t size)
+/* `flags` are those of pwritev2. */
+static bool write_zeros(int file, uint64_t offset, uint64_t size, int flags)
 {
+    static char nothing[1 << 16];
     if (!may_be_as_long(offset + size))
         return false;
-    static const char nothing[1 << 16];
     while (size > 0) {
-        ssize_t wrote =
-            pwrite(file, nothing, size < sizeof nothing ? size : sizeof nothing, (off_t)offset);
+        const struct iovec part = {nothing, size < sizeof nothing ? size : sizeof nothing};
+        ssize_t wrote = pwritev2(file, &part, 1, (off_t)offset, flags);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
@@ -209,6 +216,17 @@ bool crn_file_extend(int file, uint64_t offset, uint64_t size)
         size -= (uint64_t)wrote;
     }
     return true;
+}
+
+bool crn_file_extend(int file, uint64_t offset, uint64_t size)
+{
+    return write_zeros(file, offset, size, 0);
+}
+
+bool crn_file_append(int file, uint64_t offset, uint64_t size)
+{
+    return write_zeros(file, offset, size, RWF_APPEND) ||
+           (errno == EOPNOTSUPP && write_zeros(file, offset, size, 0));
 }
 
 char *crn_address_reserve(uint64_t size)

@@ -47,6 +47,10 @@ void crn_file_close(crn_file *file);
  * errno. */
 bool crn_file_extend(int file, uint64_t offset, uint64_t size);
 
+/* The same for the end of the file, which should be at `offset`: appends at its end, wherever that
+ * is. */
+bool crn_file_append(int file, uint64_t offset, uint64_t size);
+
 /* Reserves address space without memory. Returns NULL if there is none. */
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);

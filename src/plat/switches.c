@@ -156,6 +156,13 @@ static bool understand(const record *record, crn_switch *next)
     }
 }
 
+bool crn_switches_are_full(const crn_switches *switches)
+{
+    enum { LARGEST = 128 }; /* bytes of a record */
+    uint64_t head = __atomic_load_n(&switches->page.data_head, __ATOMIC_ACQUIRE);
+    return head - switches->page.data_tail > RING - LARGEST;
+}
+
 bool crn_switches_next(crn_switches *switches, crn_switch *next)
 {
     bool found = false;

@@ -37,6 +37,9 @@ crn_switches *crn_switches_open_wakes(pid_t thread);
 
 void crn_switches_close(crn_switches *switches);
 
+/* Returns true if there is no space for another one: those since the last record are missing. */
+bool crn_switches_are_full(const crn_switches *switches);
+
 /* Takes the next one. Returns false if there is none. One caller at a time. */
 bool crn_switches_next(crn_switches *switches, crn_switch *next);
 

@@ -6,6 +6,19 @@
 
 __thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initial-exec")));
 
+static const cairn_priv_strand nowhere;
+__thread const cairn_priv_strand *cairn_priv_thread_place
+    __attribute__((tls_model("initial-exec"))) = &nowhere;
+
+__thread int64_t cairn_priv_thread_row __attribute__((tls_model("initial-exec")));
+
+void crn_thread_set_strand(cairn_strand *strand)
+{
+    cairn_priv_thread_row = 0;
+    cairn_priv_thread_strand = strand;
+    cairn_priv_thread_place = strand ? &strand->hot : &nowhere;
+}
+
 __thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
 
 /* ---- threads of the runtime ---- */

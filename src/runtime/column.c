@@ -45,7 +45,8 @@ void crn_columns_close(cairn_lane *lane)
  * the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
-    if (metric >= CAIRN_METRIC_USER && cairn_profile_status(lane->profile) == CAIRN_E_SPACE)
+    cairn_error status = cairn_profile_status(lane->profile);
+    if (metric >= CAIRN_METRIC_USER && (status == CAIRN_E_SPACE || status == CAIRN_E_LOST))
         return;
     int saved = errno;
     cairn_error error = grow(lane, metric, record + (uint64_t)1);

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counters of the calls of inlined functions: for each context of a function, an array of counters,
+ * Counters of the calls of inlined functions. Each context of a function has an array of counters,
  * one for each function in its counter tree (trees.c).
  *
- * A function looks up its counters by context and tree once each time it runs; hosts cache the
- * result in the lane. While it runs it keeps their address. So groups of counters are mapped
- * permanently, and in a child of fork the same addresses get other memory. Behind each group is as
- * much private memory, where the node offsets of the inlined functions' contexts are kept.
+ * A function looks up the address of its counters, by context and tree, once each time it runs, and
+ * keeps it while it runs. Hosts cache the result in the lane. So counters never move: a group of
+ * them keeps its address until the lane is freed, and in a child of fork the same address gets
+ * other memory. Behind each group is as much private memory, for the node offsets of the inlined
+ * functions' contexts.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "capture/loss.h"
 #include "runtime/counted.h"
 #include "runtime/translation.h"
 
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
-    FIRST_PAIRS = CRN_FIRST(512, 1),    /* of the lane's cache */
-    LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
+    FIRST_PAIRS = CRN_FIRST(512, 1),    /* pairs of entries that the lane's cache has at first */
+    LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* pairs of entries that it has at most: 2 MiB */
     GROUP_AND_OFFSETS = 2 * CRN_COUNTS_GROUP
 };
 
@@ -52,7 +54,7 @@ static uint32_t node_count(cairn_profile *profile, uint32_t tree)
     return count;
 }
 
-/* Keeps the table at most half full. */
+/* Doubles the table if it is half full. Returns false without memory. */
 static bool make_room(struct crn_counted *counted)
 {
     uint32_t size = counted->entries ? counted->mask + 1 : 0;
@@ -78,7 +80,8 @@ static struct crn_counted *counted_of(cairn_lane *lane)
     return lane->counted;
 }
 
-/* Maps a chunk for the group at its address, and copies the `used` bytes that are there. */
+/* Adds a chunk to the file, copies the group's first `used` bytes to it, and maps it at the group's
+ * address. */
 static cairn_error place_group(cairn_lane *lane, uint32_t number, crn_counted_group *group,
                                uint64_t used)
 {
@@ -91,7 +94,7 @@ static cairn_error place_group(cairn_lane *lane, uint32_t number, crn_counted_gr
             memcpy(section.base, group->base, used);
         group->offset = section.chunks[0].offset;
         int file = crn_capture_file(&lane->profile->capture);
-        if (!crn_address_map(group->base, file, group->offset, CRN_COUNTS_GROUP))
+        if (!crn_capture_map(group->base, 0, file, group->offset, CRN_COUNTS_GROUP))
             error = CAIRN_E_MAP;
     }
     crn_section_close(&section);
@@ -109,15 +112,16 @@ static cairn_error add_group(cairn_lane *lane)
     if (!groups)
         return CAIRN_E_MEMORY;
     counted->groups = groups;
-    crn_counted_group made = {.base = crn_address_reserve(GROUP_AND_OFFSETS)};
+    crn_counted_group made = {.base =
+                                  crn_capture_reserve(&lane->profile->capture, GROUP_AND_OFFSETS)};
     if (!made.base ||
         !crn_address_fill(made.base + CAIRN_PRIV_TREE_NODE_OFFSETS, CRN_COUNTS_GROUP)) {
-        crn_address_release(made.base, GROUP_AND_OFFSETS);
+        crn_capture_release(made.base, GROUP_AND_OFFSETS);
         return CAIRN_E_MEMORY;
     }
     cairn_error error = place_group(lane, number, &made, 0);
     if (error) {
-        crn_address_release(made.base, GROUP_AND_OFFSETS);
+        crn_capture_release(made.base, GROUP_AND_OFFSETS);
         return error;
     }
     groups[number] = made;
@@ -126,7 +130,7 @@ static cairn_error add_group(cairn_lane *lane)
     return CAIRN_OK;
 }
 
-/* Takes so many bytes of the last group, or of a new one. */
+/* Takes `size` bytes of the last group, or of a new one if the last is full. */
 static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **counts)
 {
     struct crn_counted *counted = lane->counted;
@@ -163,8 +167,8 @@ cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, u
     return CAIRN_OK;
 }
 
-/* Makes the lane's cache, or doubles it if there were as many insertions as it has entries. A new
- * one is empty. Returns false if there is none. */
+/* Makes the lane's cache. Replaces it by an empty one of twice the size if it has had as many
+ * insertions as it has entries. Returns false if the lane has none. */
 static bool make_nodes(cairn_lane *lane)
 {
     struct crn_counted *counted = lane->counted;
@@ -193,7 +197,7 @@ static void free_nodes(struct crn_counted *counted)
         crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
-/* Writes an entry of the cache. Its key is 0 meanwhile, as a signal handler may look it up. */
+/* Writes an entry of the cache. Its key is 0 meanwhile, because a signal handler may look it up. */
 static void put_entry(crn_cached_edge *cached, uint64_t key, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
@@ -222,7 +226,7 @@ void crn_counted_free(struct crn_counted *counted)
     if (!counted)
         return;
     for (uint32_t i = 0; i < counted->group_count; i++)
-        crn_address_release(counted->groups[i].base, GROUP_AND_OFFSETS);
+        crn_capture_release(counted->groups[i].base, GROUP_AND_OFFSETS);
     crn_free(counted->groups);
     crn_free(counted->entries);
     free_nodes(counted);
@@ -248,8 +252,8 @@ void crn_counted_detach(cairn_lane *lane)
     crn_counted_clear(counted);
 }
 
-/* Moves the entries to the child's graph. All of them, because compiled hosts save callers in their
- * own frames: it is unknown which contexts are active. */
+/* Moves the entries of all contexts to the child's graph. It is unknown which contexts are active,
+ * because compiled hosts save callers in their own frames. */
 static bool move_entries(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
@@ -275,9 +279,8 @@ static bool move_entries(cairn_lane *lane, crn_translation *translation, const c
     return moved;
 }
 
-/* Gives a group a place in the child's capture: copies its bytes to the file's pages at another
- * address, then maps these at the group's. Not the bytes behind the last entry: untouched pages of
- * a private mapping still show what the parent writes to its file. */
+/* Gives a group a place in the child's capture. Does not copy the bytes behind the last counters:
+ * untouched pages of a private mapping still show what the parent writes to its file. */
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
     const struct crn_counted *counted = lane->counted;

@@ -29,6 +29,9 @@ const char *cairn_error_text(cairn_error error)
         return "the capture is the parent's; this process makes its own at its first event";
     case CAIRN_E_READ:
         return "the file cannot be read; check its name and permissions";
+    case CAIRN_E_LOST:
+        return "the capture's file was truncated or has no space for a copied block; keep it as it "
+               "is while it is recorded";
     case CAIRN_E_LIMIT:
         return "more blocks, metrics or lanes than the format holds; define fewer";
     }

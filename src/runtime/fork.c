@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "capture/loss.h"
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -82,6 +83,7 @@ static void add_ancestor(cairn_profile *profile)
 /* Separates the profile from its capture, which is the parent's. */
 static void detach(cairn_profile *profile)
 {
+    crn_capture_catch_in_child();
     abandon_others(profile);
     if (!profile->capture.detached) {
         crn_capture_detach(&profile->capture);

@@ -109,22 +109,33 @@ static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
 cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
-    cairn_handoff handoff = {.span = crn_spans_asking(strand)};
-    if (!lane->forked) /* otherwise the lane's graph will be replaced */
-        handoff.context = cairn_strand_context(strand);
-    handoff.lane = lane->number;
-    handoff.taken = crn_clock_now(lane->profile->tsc);
+    cairn_span span = crn_spans_asking(strand);
+    /* A child of fork will replace the lane's graph. */
+    cairn_context context = lane->forked ? 0 : cairn_strand_context(strand);
+    if (!strand->adoption_count && !crn_spans_forked(strand)) /* written at once, in its place */
+        return (cairn_handoff){.span = span,
+                               .context = context,
+                               .lane = lane->number,
+                               .taken = crn_clock_now(lane->profile->tsc)};
+    cairn_handoff handoff = {.span = span,
+                             .context = context,
+                             .lane = lane->number,
+                             .taken = crn_clock_now(lane->profile->tsc)};
     crn_handoff_name_trace(strand, &handoff);
     return handoff;
 }
 
-/* Makes a token that was taken in an ancestor process one of another process: its context means
- * nothing here, and its span is known by an id. */
+/* Returns true if the token was taken in an ancestor process. */
+static bool is_older(const cairn_profile *profile, const cairn_handoff *handoff)
+{
+    return handoff->taken && handoff->taken < profile->child.forked.clock;
+}
+
+/* Makes a token of an ancestor process one of another process: its context means nothing here, and
+ * its span is known by an id. */
 static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
 {
     const crn_child *child = &profile->child;
-    if (!handoff->taken || handoff->taken >= child->forked.clock)
-        return;
     handoff->context = 0;
     if (!handoff->span || handoff->span == CAIRN_SPAN_SKIPPED || crn_span_is_gone(handoff->span))
         return;
@@ -160,21 +171,35 @@ static bool push_adoption(cairn_strand *strand, const cairn_handoff *handoff)
     return true;
 }
 
-void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
+static void adopt(cairn_strand *strand, const cairn_handoff *handoff)
 {
-    if (!strand)
-        return;
-    cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* the graph may be replaced */
-    make_remote(lane->profile, &handoff);
-    if (strand->lost_adoptions || !push_adoption(strand, &handoff)) {
+    if (strand->lost_adoptions || !push_adoption(strand, handoff)) {
         if (!strand->lost_adoptions++)
             strand->lost_adoptions_at = crn_strand_depth(strand);
         return;
     }
     crn_spans_adopt(strand, strand->adoption_count - 1, crn_strand_depth(strand));
-    crn_strand_push(strand,
-                    handoff.context ? translate(lane, &handoff) : crn_strand_record(strand));
+    crn_strand_push(strand, handoff->context ? translate(crn_lane_of(strand), handoff)
+                                             : crn_strand_record(strand));
+}
+
+void crn_handoff_adopt(cairn_strand *strand, const cairn_handoff *handoff)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_listen(lane); /* the graph may be replaced */
+    if (__builtin_expect(is_older(lane->profile, handoff), 0)) {
+        cairn_handoff remote = *handoff;
+        make_remote(lane->profile, &remote);
+        adopt(strand, &remote);
+        return;
+    }
+    adopt(strand, handoff);
+}
+
+void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
+{
+    if (strand)
+        crn_handoff_adopt(strand, &handoff);
 }
 
 void cairn_handoff_leave(cairn_strand *strand)
@@ -190,7 +215,11 @@ void cairn_handoff_leave(cairn_strand *strand)
         return;
     }
     size_t height = strand->adoptions[strand->adoption_count - 1].mark;
-    if (crn_strand_depth(strand) > height)
+    if (crn_strand_depth(strand) > height && !strand->records) {
+        cairn_strand_unwind(strand, height); /* and its spans */
+        return;
+    }
+    if (strand->records)
         cairn_strand_unwind(strand, height);
     crn_spans_unwind(strand, height);
 }

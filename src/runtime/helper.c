@@ -72,6 +72,7 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
 {
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);

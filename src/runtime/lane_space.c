@@ -5,23 +5,24 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "capture/loss.h"
 #include "runtime/off_core.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
 void crn_lane_unmap_header(cairn_lane *lane)
 {
-    crn_address_release(lane->header_page, CRN_PAGE);
+    crn_capture_release(lane->header_page, CRN_PAGE);
     lane->header_page = NULL;
 }
 
 /* Maps the lane's header a second time, for the sampler: `links` may move meanwhile. */
 static cairn_error map_header(cairn_lane *lane)
 {
-    lane->header_page = crn_address_reserve(CRN_PAGE);
+    lane->header_page = crn_capture_reserve(&lane->profile->capture, CRN_PAGE);
     int file = crn_capture_file(&lane->profile->capture);
     if (lane->header_page &&
-        crn_address_map(lane->header_page, file, lane->links.chunks[0].offset, CRN_PAGE)) {
+        crn_capture_map(lane->header_page, 0, file, lane->links.chunks[0].offset, CRN_PAGE)) {
         lane->disk = (crn_disk_lane *)lane->header_page;
         return CAIRN_OK;
     }

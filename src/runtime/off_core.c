@@ -2,11 +2,11 @@
  *
  * Records when threads have no core, and whether they wait or are ready to run.
  *
- * A thread of the profile reads the context switches that the kernel records, every few
- * milliseconds. How long a thread was ready after a wait is known from the moment in which it was
- * woken, or else shared out from what schedstat says of all waits since the last look. Where the
- * kernel records no switches, schedstat and the thread's processor time tell the sums between two
- * looks, but not when in between.
+ * A thread of the profile *looks* at each thread that has a lane, every few milliseconds: it reads
+ * the context switches that the kernel has recorded. If the kernel also records wake-ups, a thread
+ * is ready from its wake-up until it gets a core. Otherwise the ready time that schedstat counts is
+ * divided among all waits since the last look. If the kernel records no switches, schedstat and the
+ * thread's processor time give the sums between two looks, but not the moments.
  */
 #include "runtime/off_core.h"
 
@@ -15,29 +15,30 @@
 #include "plat/thread.h"
 
 enum {
-    CHUNK = 512, /* entries */
-    BATCH = 256,
+    CHUNK = 512,  /* entries */
+    BATCH = 1024, /* entries: as many as the kernel has space for */
     WAKES = 4096,
-    WAKES_BACK = 256,        /* wake-ups that are searched for that of a thread */
-    LOOK_NS = 4000000,       /* between looks */
-    LOOK_MOST_NS = 32000000, /* the same if nothing happens */
-    SHOW_NS = 10000000,      /* waits longer than this are shown before they end */
-    LEAST_NS = 50000,        /* less is within the error of reading the clocks */
+    WAKES_BACK = 256,        /* newest wake-ups that are searched for one of a thread */
+    LOOK_NS = 4000000,       /* ns between looks */
+    LOOK_MOST_NS = 32000000, /* ns between looks at most, if nothing happens */
+    SHOW_NS = 10000000,      /* a longer time without a core is written before it ends */
+    LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 
 typedef struct crn_core_watch {
     crn_stream space;
     crn_disk_off_core *next, *end;
-    crn_disk_off_core *open; /* entry that is shown and has not ended; NULL: none */
-    pid_t thread;            /* whose switches these are; 0: none */
-    crn_switches *switches;  /* NULL: not available */
-    crn_switches *wakes;     /* what it wakes; NULL: not available */
+    crn_disk_off_core *open; /* entry that was written before its end; NULL: none */
+    pid_t thread;            /* thread that is looked at; 0: none */
+    crn_switches *switches;  /* context switches of the thread; NULL: not available */
+    crn_switches *wakes;     /* wake-ups by the thread; NULL: not available */
     /* CLOCK_MONOTONIC, ns: */
     uint64_t left;       /* when it lost its core; 0: it has one */
-    uint64_t looked;     /* last look */
-    uint64_t cpu, ready; /* the thread's own figures at the last look, ns */
-    bool preempted;      /* it lost its core without waiting */
-    int64_t owed;        /* ns of being ready after waits that are in no entry yet */
+    uint64_t looked;     /* moment of the last look */
+    uint64_t told;       /* end of the last entry */
+    uint64_t cpu, ready; /* processor and ready time of the thread at the last look */
+    bool preempted;      /* it lost its core although it did not wait */
+    int64_t owed;        /* ready time that schedstat counted and no entry has yet, ns */
     uint32_t count;
     crn_disk_off_core batch[BATCH]; /* entries that are not written yet */
 } crn_core_watch;
@@ -45,19 +46,19 @@ typedef struct crn_core_watch {
 typedef struct wake {
     uint64_t at; /* CLOCK_MONOTONIC, ns */
     pid_t woken;
-    uint32_t by; /* lane number + 1, 0: an interrupt */
+    uint32_t by; /* number of the lane that woke it, plus 1; 0: an interrupt */
 } wake;
 
 /* State of the thread that looks. */
 typedef struct looker {
     cairn_profile *profile;
-    uint64_t wake_count; /* so far */
-    wake wakes[WAKES];   /* the last ones */
+    uint64_t wake_count; /* number of wake-ups so far */
+    wake wakes[WAKES];   /* the newest, indexed by number modulo WAKES */
 } looker;
 
 /* ---- writing ---- */
 
-/* Returns NULL without space. */
+/* Takes space for an entry. Returns NULL if there is none. */
 static crn_disk_off_core *take(crn_core_watch *off)
 {
     if (off->next == off->end) {
@@ -67,7 +68,7 @@ static crn_disk_off_core *take(crn_core_watch *off)
     return off->next ? off->next++ : NULL;
 }
 
-/* The begin is stored last: it makes the entry valid. */
+/* Writes an entry. Stores the begin last: it makes the entry valid. */
 static crn_disk_off_core *put(crn_core_watch *off, const crn_disk_off_core *entry)
 {
     crn_disk_off_core *place = take(off);
@@ -81,7 +82,7 @@ static crn_disk_off_core *put(crn_core_watch *off, const crn_disk_off_core *entr
     return place;
 }
 
-/* Ends the entry that is shown as open. */
+/* Ends the entry that was written before its end. Stores the end last: it makes the rest valid. */
 static void complete(crn_core_watch *off, const crn_disk_off_core *entry)
 {
     off->open->waiting = entry->waiting;
@@ -93,33 +94,38 @@ static void complete(crn_core_watch *off, const crn_disk_off_core *entry)
 
 static void write_entry(crn_core_watch *off, const crn_disk_off_core *entry)
 {
+    off->told = entry->end;
     if (off->open)
         complete(off, entry);
     else
         put(off, entry);
 }
 
-/* Gives what schedstat counted to the waits whose wake-up is not known: equal parts, but none more
- * than its length. */
-static void share_out(crn_core_watch *off)
+/* Returns true if the thread waited and its wake-up is not known. */
+static bool is_unexplained(const crn_disk_off_core *entry)
+{
+    return entry->waiting && !entry->ready;
+}
+
+void crn_off_core_share(crn_disk_off_core *entries, uint32_t count, int64_t *owed)
 {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < off->count; i++)
-        left += off->batch[i].waiting != 0;
-    for (uint32_t i = 0; i < off->count && off->owed > 0; i++) {
-        crn_disk_off_core *entry = &off->batch[i];
-        if (!entry->waiting || entry->ready)
+    for (uint32_t i = 0; i < count; i++)
+        left += is_unexplained(&entries[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        crn_disk_off_core *entry = &entries[i];
+        if (*owed <= 0 || !is_unexplained(entry))
             continue;
-        uint64_t part = (uint64_t)off->owed / left--;
+        uint64_t part = (uint64_t)*owed / left--;
         entry->ready = part < entry->waiting ? part : entry->waiting;
         entry->waiting -= entry->ready;
-        off->owed -= (int64_t)entry->ready;
+        *owed -= (int64_t)entry->ready;
     }
 }
 
 static void flush(crn_core_watch *off)
 {
-    share_out(off);
+    crn_off_core_share(off->batch, off->count, &off->owed);
     for (uint32_t i = 0; i < off->count; i++)
         write_entry(off, &off->batch[i]);
     off->count = 0;
@@ -144,11 +150,15 @@ static const wake *find_wake(const looker *looker, pid_t thread, uint64_t from, 
     return NULL;
 }
 
-/* The thread has a core again. */
+/* Adds an entry for the time without a core, which ended at `until`. */
 static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 {
-    crn_disk_off_core entry = {.begin = off->left, .end = until};
-    uint64_t length = until - off->left;
+    /* A switch may be read a look later, after that look was estimated. */
+    uint64_t from = off->left > off->told ? off->left : off->told;
+    if (until <= from)
+        return;
+    crn_disk_off_core entry = {.begin = from, .end = until};
+    uint64_t length = until - from;
     const wake *wake = off->preempted ? NULL : find_wake(looker, off->thread, off->left, until);
     entry.ready = off->preempted ? length : wake ? until - wake->at : 0;
     entry.waiting = length - entry.ready;
@@ -159,17 +169,22 @@ static void add(const looker *looker, crn_core_watch *off, uint64_t until)
     off->batch[off->count++] = entry;
 }
 
-/* Returns true if the thread has been switched. Sets `*lost` if some switches are missing: the
- * kernel says so before those that follow, which are then left to the estimate. */
+/* Reads the thread's new context switches. Returns true if there were any. Sets `*lost` if the
+ * kernel has lost some: no entry is made for those that follow, and look_at estimates the time. The
+ * kernel says so only in the next look if it has had no space since then. */
 static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
 {
     crn_switch next;
     bool any = false;
+    *lost |= crn_switches_are_full(off->switches);
     while (crn_switches_next(off->switches, &next)) {
         any = true;
+        if (next.kind == CRN_SWITCH_LOST) {
+            *lost = true;
+            continue;
+        }
         if (next.kind == CRN_SWITCH_IN && off->left && next.at > off->left && !*lost)
             add(looker, off, next.at);
-        *lost |= next.kind == CRN_SWITCH_LOST;
         off->left = next.kind == CRN_SWITCH_IN ? 0 : next.at;
         off->preempted = next.kind == CRN_SWITCH_READY;
     }
@@ -187,15 +202,18 @@ static void read_wakes(looker *looker, const cairn_lane *lane)
 
 /* ---- estimates ---- */
 
-/* Adds what the thread's figures say of the time since the last look. Returns true if it ran. */
+/* Writes an entry for the time since the last look, from the thread's processor and ready time.
+ * Returns false, without an entry, if the thread has waited all the time. */
 static bool estimate(crn_core_watch *off, uint64_t now, uint64_t cpu, uint64_t ready)
 {
     uint64_t ran = cpu - off->cpu, waited = ready - off->ready;
-    if (!ran && !waited) { /* all the time since then it waits */
-        off->left = off->left ? off->left : off->looked;
+    uint64_t from = off->left ? off->left : off->looked;
+    from = from > off->told ? from : off->told; /* the last look may have seen later switches */
+    if (!ran && !waited) {                      /* all the time since then it waits */
+        off->left = from;
         return false;
     }
-    uint64_t from = off->left ? off->left : off->looked, length = now - from;
+    uint64_t length = now > from ? now - from : 0;
     uint64_t away = length > ran ? length - ran : 0;
     off->left = 0;
     if (away < LEAST_NS && !off->open)
@@ -232,7 +250,7 @@ static void begin(cairn_lane *lane, crn_core_watch *off, pid_t thread)
     if (!crn_thread_time(crn_thread_clock(thread), &off->cpu) ||
         !crn_thread_ready_time(thread, &off->ready))
         off->cpu = off->ready = 0;
-    /* Says from when on the thread is known. */
+    /* An entry without length tells readers from when on the thread is recorded. */
     put(off, &(crn_disk_off_core){.begin = off->looked, .end = off->looked});
     note_source(lane->profile, off);
 }
@@ -266,7 +284,8 @@ static crn_core_watch *make(cairn_lane *lane)
     return off;
 }
 
-/* Returns the lane's own, if its thread is to be looked at; begins with a new thread. */
+/* Returns the state for the lane's thread, new if the lane has another thread than before. Returns
+ * NULL if there is no thread to look at. */
 static crn_core_watch *following(const looker *looker, cairn_lane *lane)
 {
     clockid_t clock = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
@@ -297,13 +316,13 @@ static bool look_at(const looker *looker, crn_core_watch *off)
         any = read_switches(looker, off, &lost);
     }
     if (lost) {
-        uint64_t left = off->left; /* since its last switch */
+        uint64_t left = off->left; /* as of its last switch */
         off->count = 0;
         off->owed = 0;
         off->left = before;
         any = estimate(off, now, cpu, ready);
         if (off->switches)
-            off->left = !left ? 0 : any ? now : off->left;
+            off->left = !left ? 0 : !any ? off->left : now > off->told ? now : off->told;
     } else {
         flush(off);
     }

@@ -14,6 +14,11 @@ bool crn_off_core_start(cairn_profile *profile);
 /* Frees what it has for a lane. */
 void crn_off_core_free(cairn_lane *lane);
 
+/* Divides the ready time `*owed` (ns) among the waits whose wake-up is not known (waiting, not
+ * ready): in equal parts, but no part is longer than the wait. Leaves in `*owed` what does not fit.
+ */
+void crn_off_core_share(crn_disk_off_core *entries, uint32_t count, int64_t *owed);
+
 /* In a child of fork: the lane's record is the parent's. */
 void crn_off_core_forget(cairn_lane *lane);
 

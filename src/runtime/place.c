@@ -250,7 +250,7 @@ void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,
                                const cairn_handoff *handoff)
 {
     *adoption = (cairn_adoption){strand, crn_strand_depth(strand)};
-    cairn_handoff_adopt(strand, *handoff);
+    crn_handoff_adopt(strand, handoff);
 }
 
 /* Ends an adoption, and before it everything above it on the stack. */

@@ -76,7 +76,7 @@ void cairn_priv_process_begin_unseen(void)
         return;
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&profile, NULL, __ATOMIC_RELEASE);
-    cairn_priv_thread_strand = NULL;
+    crn_thread_set_strand(NULL);
     ended = true;
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
@@ -169,7 +169,7 @@ __attribute__((destructor(101))) static void end_process(void)
     if (!__atomic_load_n(&profile, __ATOMIC_ACQUIRE))
         return;
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
-    cairn_priv_thread_strand = NULL;
+    crn_thread_set_strand(NULL);
     crn_own.over = true;
     if (!crn_lock_is_obtainable(&lock))
         return;
@@ -196,7 +196,7 @@ static void end_thread(void *value)
     if (round < LAST_BUT_ONE && pthread_setspecific(key, (void *)(round + 1)) == 0)
         return;
     cairn_strand *strand = cairn_priv_thread_strand;
-    cairn_priv_thread_strand = NULL;
+    crn_thread_set_strand(NULL);
     crn_own.over = true;
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return;
@@ -240,7 +240,7 @@ cairn_strand *cairn_priv_thread_begin(void)
     cairn_strand *strand = open_strand();
     crn_own.busy = false;
     crn_own.over = !strand; /* without memory, it is not tried again */
-    cairn_priv_thread_strand = strand;
+    crn_thread_set_strand(strand);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
     return strand;

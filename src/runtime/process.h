@@ -30,6 +30,9 @@ typedef struct crn_own_thread {
 
 extern __thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
 
+/* Gives the calling thread its strand; NULL takes it away for good. */
+void crn_thread_set_strand(cairn_strand *strand);
+
 /* Makes the calling thread one of the runtime's, which gets no strand, or not one again. */
 void crn_process_refuse_strand(bool refuse);
 

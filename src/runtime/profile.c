@@ -207,6 +207,7 @@ cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *opt
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_stay_loaded();
+    crn_faults_catch();
     cairn_error error = open_profile(opened, options);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;

@@ -535,6 +535,9 @@ void crn_timer_forget(cairn_lane *lane);
  * Cairn runs or a thread's end will be reported. */
 void crn_stay_loaded(void);
 
+/* Installs the handler of faults in captures if the program cannot see it. */
+void crn_faults_catch(void);
+
 /* Charges the time up to now on all lanes that the calling thread owns. */
 void crn_profile_charge_own(cairn_profile *profile);
 

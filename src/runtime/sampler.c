@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sampling thread. It writes none of a profile's figures. In each round it stores the clocks'
- * readings in each lane and sends the lane's owner to the slow path: a sample is *requested*. The
- * context cannot change before the owner's next event, and there the owner charges the time up to
- * the request to the context that was current. If the owner has no event for a whole period, the
- * time that it will charge is shown in the file (a *promise*, stored in one of the lane's two
- * *waits*). docs/SAMPLING.md derives the accuracy.
+ * The sampling thread. It does not change a profile's figures. In each round it stores the readings
+ * of the clocks in each lane and sends the lane's owner, a thread, to the slow path: it *requests*
+ * a sample. The context cannot change before the owner's next event. There the owner charges the
+ * time up to the request to the context that was current. If the owner has no event for a whole
+ * round, the sampling thread shows in the file the time that will be charged (a *promise*, stored
+ * in one of the lane's two *waits*). docs/SAMPLING.md derives the accuracy.
  */
 #include <sys/prctl.h>
 
@@ -14,7 +14,7 @@
 #include "runtime/span.h"
 
 enum {
-    HEARTBEAT_NS = 125000000, /* ns between rounds if nothing is sampled, or without events */
+    HEARTBEAT_NS = 125000000, /* ns between rounds while nothing is sampled or no lane has events */
     CALIBRATE_NS = 10000000   /* ns between calibrations of the clock */
 };
 
@@ -31,7 +31,8 @@ static bool samples_by_thread(const cairn_profile *profile)
 
 /* Returns true if the thread is computing, or would if it had a core: processor time is charged
  * only then. If its clock advances between two readings, it computes. If not, it waits or was
- * preempted, perhaps by the sampling thread, and the kernel must be asked which. */
+ * preempted, perhaps by the sampling thread, and the kernel is asked which. That opens a file, so a
+ * sampling thread that shares the program's file table does not ask, and returns true. */
 static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
 {
     uint64_t again;
@@ -43,9 +44,9 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
-/* Adds the metric "ready" when there is something to charge, so that captures of idle machines do
- * not have it. Does not wait for the profile's lock: if it is taken, returns false, and the next
- * round tries again. */
+/* Adds the metric "ready" unless the profile has it. Called when there is something to charge, so
+ * that captures of idle machines do not have the metric. Returns false if the profile's lock is
+ * taken: it does not wait, and the next round tries again. */
 static bool has_ready_metric(cairn_profile *profile)
 {
     if (profile->ready)
@@ -61,8 +62,8 @@ static bool has_ready_metric(cairn_profile *profile)
     return metric != CAIRN_METRIC_MAX;
 }
 
-/* Adds the time that the thread was ready to run without a core since the last look. Its figure at
- * the first look is left out: the thread may have run on another lane until then. */
+/* Adds the time since the last reading in which the thread was ready to run but had no core. The
+ * first reading of a thread adds nothing: the thread may have run on another lane until then. */
 static void look_at_ready(cairn_lane *lane)
 {
     uint64_t ready;
@@ -79,8 +80,8 @@ static void look_at_ready(cairn_lane *lane)
     lane->seen_ready = ready;
 }
 
-/* Returns the thread's CPU time if its context is to be charged, otherwise 0. A thread that used no
- * CPU time since the last round does not compute. */
+/* Returns the thread's processor time if its context is to be charged, otherwise 0. A thread that
+ * used none since the last round does not compute. */
 static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 {
     uint64_t cpu;
@@ -88,15 +89,15 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
         return 0;
     bool same = cpu == lane->seen_cpu;
     PUT(lane->seen_cpu, cpu);
-    if (!same) /* the kernel adds the time when the thread gets a core */
+    if (!same) /* the kernel adds ready time only when the thread gets a core */
         look_at_ready(lane);
     return !same && computes(lane, clock, &cpu) ? cpu : 0;
 }
 
 /* ---- waits ---- */
 
-/* Returns the one of the lane's two waits that can show the record's time; NULL if both show other
- * records: the owner has had no event to charge them. */
+/* Returns one of the lane's two waits to show the record's time in: one that shows this record, or
+ * an unused one. Returns NULL if both show other records, which the owner has not charged yet. */
 static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
 {
     crn_disk_wait *last = &disk->waits[disk->waits[1].clock != 0];
@@ -105,11 +106,12 @@ static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
     return last == disk->waits ? last + 1 : NULL;
 }
 
-/* Shows in the file that the current context will be charged up to `clock`. An enter of the owner
- * that was preempted may change the context meanwhile: the owner charges the one that is shown. */
+/* Shows in the file that the current context will be charged up to `clock`. The owner may be in the
+ * middle of an enter, preempted, and change the context afterwards. It then charges the context
+ * that is shown. */
 static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 {
-    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the record */
+    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the context */
         return;
     crn_disk_lane *disk = lane->disk;
     uint32_t record = crn_record_at(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED));
@@ -150,9 +152,9 @@ static void request(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *r
     __atomic_store_n(&lane->pending.clock, clock, __ATOMIC_RELEASE);
 }
 
-/* Requests a sample. The lane's time is locked, so that its owner is still the thread whose clock
- * was read. A lane whose owner has not noticed that recording was switched is skipped: it will
- * charge the time up to the switch off, and begin anew at the switch on. */
+/* Requests a sample. The caller has locked the lane's time, so that its owner is still the thread
+ * whose clock was read. Does nothing if the owner has not noticed yet that recording was switched
+ * on or off: it will charge the time up to the switch itself. */
 static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
 {
     cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
@@ -169,8 +171,8 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
         crn_strand_arm(running);
 }
 
-/* Requests a sample of the lane, if a strand runs on it; skips it in this round if the owner holds
- * the lock of its time. */
+/* Requests a sample of the lane if a strand runs on it. Skips the lane in this round if its owner
+ * holds the lock of its time. */
 static void ask(cairn_lane *lane, crn_round *round)
 {
     const cairn_profile *profile = lane->profile;
@@ -201,9 +203,11 @@ static crn_round go_round(cairn_profile *profile)
 
 /* ---- periods ---- */
 
-/* Returns the time to the next sample: 0.5 to 1.5 periods, so that a periodic program is not always
- * sampled at the same point. If processor time is sampled it is exponential, because otherwise
- * contexts that begin after a wait would be charged too little. */
+/* Returns the time to the next round, in ns: HEARTBEAT_NS if nothing is sampled or the sampler
+ * sleeps, otherwise random. It is uniformly distributed from 0.5 to 1.5 periods, so that a periodic
+ * program is not always sampled at the same point. If processor time is sampled, it is
+ * exponentially distributed, because otherwise contexts that begin after a wait would be charged
+ * too little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
     if (!samples_by_thread(profile) || sampler->sleeps)
@@ -211,15 +215,15 @@ static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
 
-/* Figures that give the cost of sampling: processor time of this thread, and requests, each of
- * which costs a lane's owner some time. */
+/* Figures from which the cost of sampling is computed: processor time of this thread, and requests,
+ * each of which costs a lane's owner some time. */
 typedef struct costs {
     uint64_t rounds, asked, running; /* since the last adaptation */
-    uint64_t cpu;                    /* of this thread, at that time */
+    uint64_t cpu;                    /* this thread's, at the last adaptation, ns */
 } costs;
 
-/* Adapts the period, so that sampling costs at most its share of the running lanes' time
- * (`sample_overhead`). Slowly, as one slow round means little. */
+/* Adapts the period, so that sampling costs at most a share `sample_overhead` of the time of the
+ * running lanes. Moves it a quarter of the way only, because a single slow round means little. */
 static void adapt(cairn_profile *profile, costs *costs)
 {
     enum { ENOUGH = 64 };
@@ -253,13 +257,14 @@ static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
 
 /* State of the thread from round to round. */
 typedef struct state {
-    uint64_t next; /* CLOCK_MONOTONIC, ns: next round */
-    uint64_t last; /* last round */
-    bool woken;    /* the gap before this round contains sleep */
+    uint64_t next; /* moment of the next round; CLOCK_MONOTONIC, ns */
+    uint64_t last; /* moment of the last round */
+    bool woken;    /* the sampler slept in the gap before this round */
     costs costs;
 } state;
 
-/* Rearms the timers of the timer sampler; stops them if the program has taken their signal. */
+/* Rearms the timers that sample in place of this thread. Stops them if the program has taken their
+ * signal. */
 static void look_at_timers(cairn_profile *profile)
 {
     if (profile->how_sampled != CAIRN_SAMPLER_TIMER || profile->sampler.stopped_timers)
@@ -277,8 +282,8 @@ static void look_at_timers(cairn_profile *profile)
     crn_threads_unlock();
 }
 
-/* Counts a round that sampled, and lets the sampler sleep if lanes have had no events for long. The
- * gap before a round is not counted if it contains sleep. */
+/* Counts a round that sampled, adapts the period, and lets the sampler sleep if lanes have had no
+ * events for long. Does not count the gap before a round if the sampler slept in it. */
 static void after_round(cairn_profile *profile, const crn_round *round, state *state, uint64_t now)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -297,15 +302,15 @@ static void after_round(cairn_profile *profile, const crn_round *round, state *s
     crn_sampler_rest(profile, !round->asked);
 }
 
-/* Waits for the next round. Returns false if the thread must end. After sleep, waits for the rest
- * of the gap that contains the event (idle.c). */
+/* Waits for the next round. Returns false if the thread must end. If an event ended the sleep of
+ * the sampler, also waits for the rest of the gap in which the event happened (idle.c). */
 static bool wait_for_round(cairn_profile *profile, state *state)
 {
     crn_sampler *sampler = &profile->sampler;
     state->next += gap(profile, sampler);
     bool goes_on = crn_helper_wait(&sampler->helper, state->next);
     crn_preparer_start_if_wanted(profile);
-    if (goes_on && !sampler->sleeps) /* if it was woken for the preparer: the rest of the gap */
+    if (goes_on && !sampler->sleeps) /* woken for the preparer: wait on */
         goes_on = crn_helper_wait(&sampler->helper, state->next);
     if (!goes_on)
         return false;
@@ -336,10 +341,10 @@ static void *run(void *data)
             crn_profile_moment(profile);
             calibrated = now;
         }
-        if (now > state.next + sampler->period_ns) /* missed rounds are not made up for */
+        if (now > state.next + sampler->period_ns) /* skip rounds that were missed */
             state.next = now;
     }
-    /* If the program has ended, the other helper must end, too. */
+    /* If the program has ended, the preparer must end, too. */
     PUT(profile->preparer_sleeps, false);
     crn_helper_wake(&profile->preparer);
     return NULL;

@@ -31,7 +31,8 @@ static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t nu
                              .file = from->strings.base + block->file,
                              .line = block->line,
                              .column = block->column,
-                             .parent = block->parent};
+                             .parent = block->parent,
+                             .flags = block->flags};
     return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
 }
 

@@ -20,7 +20,8 @@ static inline bool is_off(const cairn_strand *strand)
     return CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_OFF;
 }
 
-/* Makes the stack larger, or allocates it. Returns false without memory. */
+/* Makes the stack larger, or allocates it. Returns false without memory, or if the lane was
+ * abandoned. */
 bool crn_strand_grow(cairn_strand *strand)
 {
     if (crn_lane_is_buried(crn_lane_of(strand)))
@@ -38,7 +39,8 @@ bool crn_strand_grow(cairn_strand *strand)
     return true;
 }
 
-/* A compiled host may have pushed frames behind the end, so more than one step can be needed. */
+/* Makes space for one frame. The stack may have to grow more than once, because compiled hosts may
+ * have pushed frames behind its end. */
 bool cairn_priv_room(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
@@ -48,8 +50,8 @@ bool cairn_priv_room(cairn_priv_strand *priv)
     return true;
 }
 
-/* Pushes the current context as a caller. A frame for which there is no memory is only counted, and
- * so are those above it: then returns false. */
+/* Pushes the current context as a caller. If there is no memory for the frame, counts it and
+ * returns false. Frames above such a frame are only counted, too. */
 static bool push(cairn_strand *strand)
 {
     if (strand->lost || !cairn_priv_room(&strand->hot)) {
@@ -64,7 +66,7 @@ static bool push(cairn_strand *strand)
 void crn_strand_push(cairn_strand *strand, uint32_t record)
 {
     crn_lane_settle(crn_lane_of(strand));
-    if (strand->records) /* keeps only a stack of blocks */
+    if (strand->records) /* the strand keeps only a stack of blocks */
         return;
     if (!push(strand))
         crn_lane_drop(crn_lane_of(strand));
@@ -86,7 +88,7 @@ static inline void step(cairn_strand *strand, cairn_block block)
     CAIRN_PRIV_ADD(cairn_priv_record_at(&lane->graph.hot, callee)->calls, 1);
 }
 
-/* Processes what is pending. Returns true if events are to be counted. */
+/* Does what is pending. Returns true if calls are to be counted. */
 static inline bool attend(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -98,8 +100,8 @@ static inline bool attend(cairn_strand *strand)
     return mode != CRN_MODE_OFF;
 }
 
-/* Enter, when something may be pending. Not inlined, so that the common case needs no stack frame.
- */
+/* Enters when something may be pending. Not inlined, so that the common case needs no stack
+ * frame. */
 __attribute__((noinline)) static void enter_attending(cairn_strand *strand, cairn_block block)
 {
     if (strand->records) {
@@ -126,9 +128,9 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Adds the edge for `block` and returns the callee's node offset. Nothing is pending. Returns 0 if
- * the block was never added to the profile. */
-__attribute__((noinline)) static uint64_t extend(cairn_strand *strand, cairn_block block)
+/* Adds the edge for `block`, when nothing is pending. Returns the callee's node offset, or 0 if the
+ * block was never added to the profile. */
+static inline uint64_t extend(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
     if (block >= __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
@@ -137,8 +139,9 @@ __attribute__((noinline)) static uint64_t extend(cairn_strand *strand, cairn_blo
            (uint64_t)CRN_RECORD_WORDS;
 }
 
-/* Enters `block` if nothing is pending: follows an edge that the record's cached callees lack, or
- * adds it, and counts the call. Returns false if the block was never added to the profile. */
+/* Makes the callee for `block` current and counts the call, when nothing is pending. Finds the
+ * edge, which is not among the record's cached callees, or adds it. Returns false if the block was
+ * never added to the profile. */
 static inline bool follow(cairn_priv_strand *priv, cairn_block block)
 {
     uint64_t callee = crn_graph_recall(priv->lane, priv->current, block);
@@ -151,8 +154,8 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Returns true if wall time is exact and attend would do nothing but charge it: then enter and
- * leave, which take the slow path at each event, need no further calls. */
+/* Returns true if wall time is exact and attend() would only charge it. Enter and leave then charge
+ * it themselves, which saves calls: with exact time every event takes the slow path. */
 static inline bool only_charges(const cairn_strand *strand, const cairn_lane *lane)
 {
     return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
@@ -162,7 +165,8 @@ static inline bool only_charges(const cairn_strand *strand, const cairn_lane *la
            __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) == lane->changes_seen;
 }
 
-/* Enters with exact wall time, if the callee is cached and there is capacity. */
+/* Enters and charges exact wall time. Returns false, without doing anything, if the callee is not
+ * cached, the stack is full or more is to be done. */
 static inline bool enter_exact(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -194,18 +198,33 @@ static inline bool leave_exact(cairn_strand *strand)
     return true;
 }
 
+/* Pushes `current` as a caller. There is space. */
+static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
+{
+    uint32_t *top = priv->top;
+    *top = (uint32_t)current;
+    priv->top = top + 1;
+}
+
+/* Enters when the stack is at its limit, which a pending event or exact time sets. Not inlined, so
+ * that entering below the limit saves fewer registers. */
+__attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn_block block)
+{
+    if (is_off(strand) && strand->hot.top < strand->end)
+        push_quickly(&strand->hot, strand->hot.current);
+    else if (!enter_exact(strand, block))
+        enter_attending(strand, block);
+}
+
 void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
 {
-    cairn_strand *strand = (cairn_strand *)priv;
     uint64_t current = priv->current;
-    uint32_t *top = priv->top;
-    if (top < CAIRN_PRIV_READ(priv->high) ? follow(priv, block)
-                                          : is_off(strand) && top < strand->end) {
-        *top = (uint32_t)current;
-        priv->top = top + 1;
-    } else if (!enter_exact(strand, block)) {
-        enter_attending(strand, block);
-    }
+    if (priv->top >= CAIRN_PRIV_READ(priv->high))
+        enter_at_limit((cairn_strand *)priv, block);
+    else if (follow(priv, block))
+        push_quickly(priv, current);
+    else
+        enter_attending((cairn_strand *)priv, block);
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
@@ -245,20 +264,27 @@ void cairn_priv_leave(cairn_priv_strand *priv)
         leave_attending(strand);
 }
 
+uint64_t cairn_priv_above(const cairn_priv_strand *priv, uint64_t node_offset)
+{
+    const crn_graph *graph = &crn_lane_of((const cairn_strand *)priv)->graph;
+    uint32_t record = crn_graph_target(graph, crn_record_at(node_offset));
+    return record == CRN_RECORD_ROOT ? 0 : graph->links[record].from * (uint64_t)CRN_RECORD_WORDS;
+}
+
 uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t node_offset)
 {
     const crn_graph *graph = &crn_lane_of((cairn_strand *)priv)->graph;
     uint32_t above = crn_graph_target(graph, crn_record_at(node_offset));
     uint32_t record = crn_graph_target(graph, crn_strand_record((cairn_strand *)priv));
-    while (record != CRN_RECORD_ROOT && graph->links[record].from != above)
+    while (record > CRN_RECORD_ROOT && graph->links[record].from != above)
         record = graph->links[record].from;
-    return record == CRN_RECORD_ROOT ? 0 : record * (uint64_t)CRN_RECORD_WORDS;
+    return record <= CRN_RECORD_ROOT ? 0 : record * (uint64_t)CRN_RECORD_WORDS;
 }
 
 void cairn_priv_again(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    crn_lane_listen(crn_lane_of(strand)); /* the graph may be replaced */
+    crn_lane_listen(crn_lane_of(strand)); /* this may replace the graph */
     crn_strand_push(strand, crn_strand_record(strand));
 }
 
@@ -267,7 +293,7 @@ uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
     uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
     if (tag != strand->graph_tag)
-        crn_lane_listen(lane); /* the graph may still be the parent's */
+        crn_lane_listen(lane); /* after fork, the graph may still be the parent's */
     if (tag == strand->graph_tag)
         return node_offset;
     return crn_old_graph_translate(lane, tag, crn_record_at(node_offset)) *
@@ -301,8 +327,8 @@ cairn_context cairn_strand_context(const cairn_strand *strand)
 {
     if (!strand)
         return 0;
-    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF) /* no new records while
-                                                                           recording is off */
+    /* While recording is off, no record is added. */
+    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF)
         return crn_record_at(strand->hot.current);
     return crn_strand_record((cairn_strand *)strand);
 }

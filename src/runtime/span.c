@@ -89,17 +89,22 @@ static void put_forked(const cairn_strand *strand, uint32_t number, uint64_t par
     put_remote(lane, number, handoff.trace, parent, own ? 1 : (uint32_t)handoff.flags);
 }
 
+static void put_handoff(cairn_lane *lane, uint32_t number, const crn_adoption *asked)
+{
+    crn_spans_put_detail(lane, (crn_disk_detail){.span = number,
+                                                 .kind = CRN_DETAIL_HANDOFF,
+                                                 .key = asked->number,
+                                                 .value = asked->span,
+                                                 .more = asked->taken});
+}
+
 /* Adds the details that do not fit into the record. */
 static void put_details(const cairn_strand *strand, uint32_t number, const beginning *how)
 {
     cairn_lane *lane = crn_lane_of(strand);
     const crn_adoption *asked = how->asked;
     if (asked && asked->span)
-        crn_spans_put_detail(lane, (crn_disk_detail){.span = number,
-                                                     .kind = CRN_DETAIL_HANDOFF,
-                                                     .key = asked->number,
-                                                     .value = asked->span,
-                                                     .more = asked->taken});
+        put_handoff(lane, number, asked);
     if (asked && asked->remote)
         put_remote(lane, number, asked->trace, asked->remote, asked->flags);
     if (how->forked)
@@ -120,8 +125,8 @@ static bool is_quick(const cairn_strand *strand)
 
 /* Sets the limits of the fast path: none if a span needs more than its record. A thread
  * that switches recording off meanwhile lowers the limit after it is set here, or before; then the
- * mode is already off. All changes are atomic exchanges, so there are no other cases. A limit that is
- * right already is not set: then only the other thread changes it. */
+ * mode is already off. All changes are atomic exchanges, so there are no other cases. A limit that
+ * is right already is not set: then only the other thread changes it. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -163,8 +168,38 @@ static void begin(cairn_strand *strand, const cairn_priv_span *what, size_t heig
         crn_timing_begin(strand, what->block, now);
 }
 
+/* Begins the first span of adopted work, as `begin` would. Returns false, and does nothing, if that
+ * needs more than a record and a detail. */
+static bool begin_adopted(cairn_strand *strand, cairn_block block, int64_t iteration)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    cairn_priv_spans *spans = &lane->graph.hot.spans;
+    cairn_priv_open *open = strand->hot.open;
+    cairn_priv_span *span = spans->next;
+    if (!(open < strand->hot.open_end && crn_open_is_adoption(open[-1].span)) ||
+        strand->lost_spans || span == lane->spans_end ||
+        CAIRN_PRIV_READ(spans->limit) != lane->spans_end || !is_quick(strand))
+        return false;
+    const crn_adoption *asked = &strand->adoptions[open[-1].span - CAIRN_PRIV_ADOPTED];
+    if (!asked->span || asked->span == CAIRN_SPAN_SKIPPED || asked->remote)
+        return false;
+    uint32_t number = ++spans->used;
+    spans->next = span + 1;
+    span->iteration = iteration;
+    span->block = block;
+    span->parent = CRN_SPAN_GONE;
+    *open = (cairn_priv_open){number, (uint32_t)crn_strand_depth(strand)};
+    strand->hot.open = open + 1;
+    cairn_enter(strand, block);
+    __atomic_store_n(&span->start, crn_spans_stamp(lane), __ATOMIC_RELEASE);
+    put_handoff(lane, number, asked);
+    return true;
+}
+
 void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration)
 {
+    if (begin_adopted(strand, block, iteration))
+        return;
     size_t height = crn_strand_depth(strand);
     cairn_enter(strand, block);
     if (!crn_has_spans(strand) || !has_room(strand, height))

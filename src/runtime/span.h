@@ -138,6 +138,9 @@ static inline uint64_t crn_spans_forked(const cairn_strand *strand)
 
 enum { CRN_TRACE_SAMPLED = 1 }; /* flag of a trace that is recorded */
 
+/* cairn_handoff_adopt, without a copy of the token. */
+void crn_handoff_adopt(cairn_strand *strand, const cairn_handoff *handoff);
+
 /* Adds the trace ids of the strand's work to a token. */
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Storage of a lane's spans and of their details (attributes, hand-offs, waits): two streams of
- * chunks (stream.h). A thread, the preparer, prepares chunks ahead.
+ * chunks (stream.h). A thread, the *preparer*, prepares chunks before they are needed.
  */
 #include <sys/mman.h>
 
@@ -11,16 +11,15 @@
 #include "runtime/span.h"
 
 enum {
-    SLEEP_NS = 500000000, /* its period after QUIET rounds without a chunk taken: it sleeps */
+    SLEEP_NS = 500000000, /* period of the preparer while it sleeps: after QUIET rounds with nothing
+                             to do */
     QUIET = 32,
-    IDLE_NS = 2000000, /* period of the preparer */
-    BUSY_NS = 500000,  /* the same while chunks are being taken */
-    STOCK_FIRST = 2,   /* chunks */
-    STOCK_MOST = 64,
+    IDLE_NS = 2000000, /* its period while no chunks are taken */
+    BUSY_NS = 500000,  /* its period while chunks are being taken */
     HALF = CRN_STREAM_CHUNKS / 2,
-    LANES_FEW = 32,            /* the first lanes, which get several chunks at their first span */
-    LANES_MOST = 0xffffe,      /* limit on lanes that span names can hold */
-    RING_DEFAULT = 64 << 20,   /* bytes */
+    LANES_FEW = 32,          /* the first LANES_FEW lanes get several chunks at their first span */
+    LANES_MOST = 0xffffe,    /* highest lane number that span names can hold, plus 1 */
+    RING_DEFAULT = 64 << 20, /* bytes */
     LIMIT_LEAST = 1024 * 1024, /* bytes */
     SPAN_CHUNK = CAIRN_PRIV_SPAN_CHUNK * sizeof(cairn_priv_span),
     DETAIL_CHUNK = CRN_RING_DETAILS * sizeof(crn_disk_detail)
@@ -29,8 +28,8 @@ enum {
 _Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
 _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
 
-/* Takes a chunk. Wakes the preparer if it sleeps or has not been started, or if the lane took its
- * first chunk: it will need more soon. */
+/* Takes a chunk. Wakes the preparer if it sleeps or has not been started. Also wakes it for the
+ * first chunk of a lane, which will need more soon. */
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     char *chunk = crn_stream_take(stream);
@@ -44,9 +43,9 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
 
 /* ---- spans ---- */
 
-/* In a ring, span numbers wrap around in two halves. Begins a half: open spans with numbers of it
- * are from the round before, and have been overwritten, so they are forgotten. Details go into a
- * new chunk, because each chunk belongs to one half. */
+/* Begins one of the two halves of a ring's span numbers, which wrap around. Open spans with numbers
+ * of this half are from the round before and have been overwritten, so they are forgotten. Details
+ * go into a new chunk, because each chunk of details belongs to one half. */
 static void begin_half(cairn_lane *lane, uint64_t half)
 {
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
@@ -65,12 +64,13 @@ static bool take_chunk(cairn_lane *lane)
     crn_stream *stream = &lane->spans;
     uint64_t number = stream->taken, given = stream->given;
     cairn_priv_span *chunk = (cairn_priv_span *)(void *)take_from(lane, stream);
-    /* Counted before any of these spans can end: readers ignore chunks that were overwritten. */
+    /* Counts as overwritten the spans in the chunks that this call gave up. This precedes the end
+     * of any of them: readers ignore such chunks. */
     CAIRN_PRIV_ADD(lane->disk->spans_recycled,
                    (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
     if (!chunk)
         return false;
-    uint32_t first = stream->ring; /* behind the part's head */
+    uint32_t first = stream->ring; /* a ring's chunk begins with a header of the size of a span */
     spans->used = (uint32_t)(number % CRN_STREAM_CHUNKS) * CAIRN_PRIV_SPAN_CHUNK + first;
     spans->next = chunk + first;
     lane->spans_end = chunk + CAIRN_PRIV_SPAN_CHUNK;
@@ -136,7 +136,7 @@ static crn_disk_detail *next_detail(cairn_lane *lane)
     return NULL;
 }
 
-/* The kind is stored last: it makes the detail valid. */
+/* Stores the kind last: it makes the detail valid. */
 void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail)
 {
     crn_disk_detail *place = next_detail(lane);
@@ -204,7 +204,8 @@ void crn_spans_close(cairn_lane *lane)
 
 /* ---- preparing ---- */
 
-/* Returns the stream of a lane that has the least space, if that is less than `stock`. */
+/* Returns the lane's stream that has the fewest ready chunks, if those are less than `*stock`, and
+ * sets `*stock` to their number. Otherwise returns NULL. */
 static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
 {
     crn_stream *const streams[] = {&lane->spans, &lane->details};
@@ -217,8 +218,9 @@ static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
     return found;
 }
 
-/* Lanes beyond the first few start with one chunk for each stream (`modest`), as there may be
- * thousands. A stream gets more space when half of that chunk is filled. */
+/* Clears `modest` in streams that need more space. Lanes beyond the first LANES_FEW start with one
+ * chunk for each stream, as there may be thousands of lanes. A stream gets more chunks when half of
+ * the first is filled. */
 static void look_at_modest(cairn_lane *lane)
 {
     if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
@@ -235,8 +237,8 @@ static void look_at_modest(cairn_lane *lane)
     }
 }
 
-/* Prepares chunks, each time for the stream with the fewest ready ones, because lanes take chunks
- * meanwhile. Returns true if there was anything to do. */
+/* Prepares chunks one after the other, each for the stream that has the fewest ready then, because
+ * lanes take chunks meanwhile. Returns true if there was anything to do. */
 static bool prepare_lanes(cairn_profile *profile)
 {
     cairn_lane *first = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
@@ -273,7 +275,7 @@ static void *prepare(void *data)
         __atomic_store_n(&profile->preparer_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
         wait = any ? BUSY_NS : quiet > QUIET ? SLEEP_NS : IDLE_NS;
         if (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF)
-            crn_profile_moment(profile); /* else the sampler calibrates the clock */
+            crn_profile_moment(profile); /* otherwise the sampling thread calibrates the clock */
     }
     return NULL;
 }
@@ -283,8 +285,8 @@ static bool start_preparer(cairn_profile *profile)
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
-/* Beside a sampling thread the preparer is started only when it is wanted, by that thread
- * (crn_preparer_start_if_wanted). */
+/* Starts the preparer, unless a sampling thread runs that shares the program's files: that one
+ * starts it when it is wanted (crn_preparer_start_if_wanted). */
 bool crn_preparer_start(cairn_profile *profile)
 {
     const crn_helper *sampler = &profile->sampler.helper;
@@ -311,11 +313,11 @@ void crn_preparer_start_if_wanted(cairn_profile *profile)
 /* ---- releasing unused space ---- */
 
 typedef struct in_use {
-    cairn_lane **lanes; /* by number */
+    cairn_lane **lanes; /* by number; NULL: still open */
     uint32_t count;
 } in_use;
 
-/* Returns the number of bytes of a chunk of the file that hold data. */
+/* Returns how many bytes of a chunk of the file hold data. */
 static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
 {
     const in_use *in_use = data;
@@ -323,7 +325,7 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
         return chunk->size;
     const cairn_lane *lane = in_use->lanes[chunk->lane];
     const crn_stream *stream;
-    uint64_t unused = 0; /* of the last chunk */
+    uint64_t unused = 0; /* bytes of the last chunk that was taken */
     switch (chunk->kind) {
     case CRN_SECTION_SPANS:
         unused = (uint64_t)(lane->spans_end - lane->graph.hot.spans.next);
@@ -348,7 +350,8 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
     default:
         return chunk->size;
     }
-    if (unused > stream->identity.size) /* exit in a signal handler, between changes of both */
+    /* A signal handler that calls exit may have interrupted a change of the two pointers. */
+    if (unused > stream->identity.size)
         unused = 0;
     uint64_t used = crn_stream_used(stream) - unused;
     uint64_t left = used > chunk->place ? used - chunk->place : 0;
@@ -360,7 +363,7 @@ void crn_spans_trim(cairn_profile *profile, bool shorten)
     in_use in_use = {.count = profile->lane_count};
     if (!profile->spans && !profile->span_histograms)
         return;
-    /* Not from malloc: exit in a signal handler may have interrupted it. */
+    /* mmap, because exit in a signal handler may have interrupted malloc. */
     size_t size = in_use.count * sizeof *in_use.lanes;
     void *table = size
                       ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

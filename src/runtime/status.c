@@ -2,6 +2,7 @@
  *
  * What a profile's header says of its recording: why it is incomplete, and moments by both clocks.
  */
+#include "capture/loss.h"
 #include "runtime/runtime.h"
 
 void crn_profile_stop(cairn_profile *profile, cairn_error error)
@@ -14,7 +15,11 @@ void crn_profile_stop(cairn_profile *profile, cairn_error error)
 
 cairn_error cairn_profile_status(const cairn_profile *profile)
 {
-    return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
+    if (!profile)
+        return CAIRN_E_ARGUMENT;
+    if (crn_capture_is_lost(&profile->capture))
+        return CAIRN_E_LOST;
+    return __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
 }
 
 /* Repeats the readings and takes the fastest, in which nothing interrupted the two clocks. */

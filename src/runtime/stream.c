@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Streams: preparing chunks on one thread, taking them on another.
+ * Streams (stream.h): one thread prepares chunks, another takes them.
  */
 #include "runtime/stream.h"
 
@@ -9,18 +9,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/loss.h"
+
 enum {
-    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that the writer makes with the first chunk */
+    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that the writer adds with the first chunk */
     AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024,
     AHEAD_MOST = 16 * 1024 * 1024,
     WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
     STOCK_NS = 100 * 1000 * 1000, /* ns for which prepared chunks must suffice */
-    AHEAD_SHARE = 16,             /* limit on chunks prepared for one stream, as a share of the
-                                     file */
-    RING_LEAST = 2,               /* chunks: one is written while another is cleared */
-    RING_SHARE = 4,               /* a full ring keeps 1 / RING_SHARE of its chunks ready, */
-    RING_AHEAD = 32,              /* at most so many */
-    BATCH = 1024 * 1024           /* bytes that are made at once */
+    AHEAD_SHARE = 16,   /* at most 1 / AHEAD_SHARE of the file's limit is prepared for one stream */
+    RING_LEAST = 2,     /* chunks: one is written while another is cleared */
+    RING_SHARE = 4,     /* a full ring keeps 1 / RING_SHARE of its chunks ready */
+    RING_AHEAD = 32,    /* but at most RING_AHEAD chunks */
+    BATCH = 1024 * 1024 /* bytes added to the file at once, at most */
 };
 
 static void *reserve_table(void)
@@ -39,8 +40,8 @@ static void release_table(void *table)
 
 /* ---- preparing ---- */
 
-/* Writes to each page: the first write to a page of a shared mapping faults, because the kernel
- * tracks dirty pages. */
+/* Writes to each page, so that the writer has no page faults. The first write to a page of a shared
+ * mapping faults, because the kernel tracks dirty pages. */
 static void touch(char *bytes, uint64_t size)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -71,7 +72,8 @@ static uint32_t share_of_ring(uint32_t made)
     return share < 1 ? 1 : share > RING_AHEAD ? RING_AHEAD : share;
 }
 
-/* The section will not grow any more: a ring begins to overwrite, another stream ends. */
+/* Notes that the section will not grow any more: a ring begins to overwrite its oldest chunks, any
+ * other stream ends. */
 static void end_growth(crn_stream *stream)
 {
     if (stream->ring && stream->made >= RING_LEAST)
@@ -81,7 +83,7 @@ static void end_growth(crn_stream *stream)
         __atomic_store_n(&stream->ended, true, __ATOMIC_RELEASE);
 }
 
-/* Adds chunks to the file, up to a batch. Returns false without space. */
+/* Adds up to `count` chunks to the file, at most BATCH bytes. Returns false without space. */
 static bool grow(crn_stream *stream, uint64_t count)
 {
     uint64_t size = stream->identity.size, batch = BATCH / size ? BATCH / size : 1;
@@ -115,8 +117,8 @@ static bool can_clear(const crn_stream *stream)
     return stream->prepared - stream->made < __atomic_load_n(&stream->given, __ATOMIC_ACQUIRE);
 }
 
-/* Clears the oldest chunk of a full ring, if the writer has given it up, and offers it again.
- * Readers must never see a mixture of old and new. */
+/* Clears the oldest chunk of a full ring and offers it again, if the writer has given it up. Marks
+ * it as unused first: readers must never see old and new data mixed. */
 static bool clear_oldest(crn_stream *stream)
 {
     if (!can_clear(stream))
@@ -191,24 +193,24 @@ char *crn_stream_take_alone(crn_stream *stream)
 
 /* ---- open and close ---- */
 
-/* Returns how many chunks these bytes are, at least one. */
+/* Returns how many whole chunks fit in so many bytes, at least 1. */
 static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 {
     return bytes > plan->chunk_size ? bytes / plan->chunk_size : 1;
 }
 
-/* Returns the limit on chunks. */
+/* Returns the limit on the number of chunks. */
 static uint32_t chunks_within(const crn_stream_plan *plan)
 {
-    /* The table has an entry for each chunk. A ring, whose numbers wrap around, has fewer chunks
-     * than half of it: begin_half (span_space.c) relies on that. */
+    /* The table of chunks has room for CRN_STREAM_CHUNKS. A ring has fewer than half as many,
+     * because its span numbers wrap around: begin_half (span_space.c) relies on that. */
     uint64_t room = plan->ring ? CRN_STREAM_CHUNKS / 2 - 1 : CRN_STREAM_CHUNKS;
     uint64_t most = plan->most ? plan->most / plan->chunk_size : room;
     most = most < room ? most : room;
     return (uint32_t)(most < RING_LEAST ? RING_LEAST : most);
 }
 
-/* Allocates what a ring needs in addition. */
+/* Allocates what only a ring needs: a table of its chunks' addresses, and the dummy chunk. */
 static bool open_ring(crn_stream *stream)
 {
     stream->bases = reserve_table();
@@ -251,7 +253,7 @@ void crn_stream_close(crn_stream *stream)
 {
     uint64_t size = stream->identity.size;
     for (uint32_t i = 0; stream->chunks && i < stream->made; i++)
-        crn_address_release(stream->ring ? stream->bases[i] : stream->chunks[i], size);
+        crn_capture_release(stream->ring ? stream->bases[i] : stream->chunks[i], size);
     crn_address_release(stream->dummy, size);
     release_table((void *)stream->chunks);
     release_table((void *)stream->bases);
@@ -260,8 +262,8 @@ void crn_stream_close(crn_stream *stream)
 
 /* ---- writer ---- */
 
-/* Gives up the chunks of a full ring that are not among the newest `kept`, if chunk `number` is
- * taken. */
+/* Gives up the oldest chunks of a full ring before chunk `number` is taken, so that with it the
+ * newest `kept` remain. */
 static void give_up_oldest(crn_stream *stream, uint64_t number)
 {
     uint32_t kept = __atomic_load_n(&stream->kept, __ATOMIC_ACQUIRE);
@@ -271,8 +273,9 @@ static void give_up_oldest(crn_stream *stream, uint64_t number)
     __atomic_store_n(&stream->given, given, __ATOMIC_RELEASE);
 }
 
-/* Makes the first chunks: the preparing thread leaves a stream alone that nothing was taken from.
- * Not a cancellation point, as the growth of a section is none. */
+/* Makes the first chunks on the writer's thread, because the preparing thread ignores a stream of
+ * which no chunk was taken. Cancellation is off meanwhile: other growth of a section is no
+ * cancellation point either. */
 static void prepare_first(crn_stream *stream)
 {
     int saved = errno, cancelling;

@@ -35,7 +35,8 @@ cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info
                             .file = crn_profile_string(profile, info->file),
                             .line = info->line,
                             .column = info->column,
-                            .parent = info->parent};
+                            .parent = info->parent,
+                            .flags = info->flags};
     if (put(profile, &profile->blocks, &block, sizeof block) == UINT32_MAX)
         return CAIRN_BLOCK_ROOT;
     return __atomic_fetch_add(&profile->block_count, 1, __ATOMIC_RELEASE);

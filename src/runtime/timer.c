@@ -110,6 +110,7 @@ static int take_signal(void)
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     struct sigaction theirs;
     sigfillset(&ours.sa_mask);
+    sigdelset(&ours.sa_mask, SIGBUS); /* blocked, a fault in the capture would end the process */
     if (signal_number && is_ours(signal_number))
         return signal_number;
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--)

@@ -29,7 +29,7 @@ uint32_t crn_translate_record(crn_translation *translation, const crn_link *link
         return 0;
     uint32_t length = 0;
     record = links[record].target;
-    translation->map[CRN_RECORD_ROOT] = CRN_RECORD_ROOT;
+    translation->map[0] = translation->map[CRN_RECORD_ROOT] = CRN_RECORD_ROOT;
     for (; !translation->map[record]; record = links[record].from) {
         if (!reserve(&translation->chain, &translation->capacity, length + (uint64_t)1))
             return 0;

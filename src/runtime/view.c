@@ -46,7 +46,8 @@ static void add_blocks(cairn_view *view)
                                .file = crn_snapshot_string(&view->snapshot, block->file),
                                .line = block->line,
                                .column = block->column,
-                               .parent = block->parent};
+                               .parent = block->parent,
+                               .flags = block->flags};
     }
 }
 

@@ -33,7 +33,8 @@ static void put_tables(crn_saving *saving)
                                 .file = put_file(saving, info->file, &last, &place),
                                 .line = info->line,
                                 .column = info->column,
-                                .parent = info->parent};
+                                .parent = info->parent,
+                                .flags = info->flags};
         crn_save_put(saving, &saving->blocks, &block, sizeof block);
     }
     for (uint32_t m = 0; m < profile->metric_count; m++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opens a capture as a span store or as a trace, and makes either from the other. A trace has
- * copies of the spans, and parents in other processes resolved.
+ * copies of the spans. In a trace, a span whose parent is in another process is linked to it.
  */
 #include <string.h>
 
@@ -32,7 +32,8 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
         (crn_span_move){.span = number, .parent = span->parent, .handed_off = span->handed_off};
 }
 
-/* Copies the ends of open spans: merged processes end at different times. */
+/* Copies the ends of all spans if an open one ends before the trace does. Processes in a merged
+ * capture end at different times. */
 static void take_open_ends(crn_span_store *store)
 {
     const crn_trace *trace = store->trace;
@@ -183,7 +184,7 @@ static void copy_attributes(crn_trace *trace, crn_span_store *store)
     }
 }
 
-/* Moves tables and counts from the store to the trace. */
+/* Moves tables and counts from the store to the trace, which then owns them. */
 static void move_tables(crn_trace *trace, crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
@@ -227,7 +228,8 @@ static void move_tables(crn_trace *trace, crn_store_opening *opening)
     trace->length = store->length;
 }
 
-/* Reads what the store does not have: processes and histograms. */
+/* Reads from the capture what the store does not have: processes, histograms, and the first span of
+ * each ring. */
 static bool read_more(crn_trace *trace, const crn_store_opening *opening)
 {
     const crn_span_store *store = opening->store;
@@ -243,7 +245,9 @@ static bool read_more(crn_trace *trace, const crn_store_opening *opening)
                                              store->scale, opening->error);
 }
 
-/* Keeps the last remote parent and weight of each span: damaged files can have several. */
+/* Completes the trace: ends open spans, links remote parents, cuts cycles of parents, and charges
+ * dangling edges to a process. A damaged file can have several remote parents or weights of one
+ * span: keeps the last. */
 static void finish(crn_trace *trace, const crn_reader *reader)
 {
     if (!crn_trace_is_merged(reader))
@@ -258,7 +262,7 @@ static void finish(crn_trace *trace, const crn_reader *reader)
     crn_trace_share_dangling(trace);
 }
 
-/* Makes a trace from the store, which it closes. NULL on an error. */
+/* Makes a trace from the store and closes the store. Returns NULL on an error. */
 static crn_trace *into_trace(crn_store_opening *opening)
 {
     crn_trace *trace = crn_calloc(1, sizeof *trace);
@@ -289,7 +293,8 @@ crn_trace *crn_trace_load(const char *path, crn_error *error)
     return trace;
 }
 
-/* Reads what the store of one process does not have. Returns false on an error. */
+/* Reads processes, histograms and lost spans into `more` of a store that is read in place. Returns
+ * false on an error. */
 static bool read_more_of_store(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
+#include "symbols/jitdump.h"
 
 enum {
     BYTES_MOST = 512 << 20, /* of a file; the rest is not read */
@@ -35,6 +36,8 @@ struct crn_compiled {
 bool crn_compiled_is_map(const char *path)
 {
     const char *slash = strrchr(path, '/');
+    if (crn_jitdump_is(path))
+        return true;
     unsigned long number;
     int end = 0;
     return slash && slash - path >= 4 && strncmp(slash - 4, "/tmp", 4) == 0 &&
@@ -70,8 +73,9 @@ static FILE *open_map(const char *path)
     return good ? fdopen(file, "r") : NULL;
 }
 
-static void add(crn_compiled *compiled, uint64_t start, uint64_t size, const char *name)
+static void add(void *data, uint64_t start, uint64_t size, const char *name)
 {
+    crn_compiled *compiled = data;
     size_t length = strlen(name) + 1;
     if (compiled->count == compiled->capacity) {
         compiled->capacity = compiled->capacity ? compiled->capacity * 2 : 1024;
@@ -127,14 +131,11 @@ static int by_start(const void *one, const void *other)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-crn_compiled *crn_compiled_read(const char *path)
+static void read_lines(crn_compiled *compiled, FILE *file, bool kernel)
 {
-    crn_compiled *compiled = crn_calloc(1, sizeof *compiled);
     char line[NAME_MOST];
     size_t bytes = 0;
-    bool kernel = crn_compiled_is_kernel(path);
-    FILE *file = open_map(path);
-    for (bool begins = true; file && bytes < BYTES_MOST && fgets(line, sizeof line, file);) {
+    for (bool begins = true; bytes < BYTES_MOST && fgets(line, sizeof line, file);) {
         size_t length = strlen(line);
         bool ends = length && line[length - 1] == '\n';
         if (begins && kernel) /* the rest of a long line is left out */
@@ -144,6 +145,17 @@ crn_compiled *crn_compiled_read(const char *path)
         begins = ends;
         bytes += length;
     }
+}
+
+crn_compiled *crn_compiled_read(const char *path)
+{
+    crn_compiled *compiled = crn_calloc(1, sizeof *compiled);
+    bool kernel = crn_compiled_is_kernel(path);
+    FILE *file = open_map(path);
+    if (file && crn_jitdump_is(path))
+        crn_jitdump_read(file, BYTES_MOST, add, compiled);
+    else if (file)
+        read_lines(compiled, file, kernel);
     if (file)
         fclose(file);
     if (compiled->count)

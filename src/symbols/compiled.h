@@ -2,7 +2,7 @@
  *
  * compiled.h - functions that are in no ELF file: those that a runtime compiled while the program
  * ran, by the file that many of them write for profilers (/tmp/perf-PID.map, a line "START SIZE
- * NAME" a function), and the kernel's (/proc/kallsyms).
+ * NAME" a function; or jit-PID.dump, jitdump.h), and the kernel's (/proc/kallsyms).
  */
 #ifndef CRN_SYMBOLS_COMPILED_H
 #define CRN_SYMBOLS_COMPILED_H

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 typedef struct output {
     char *text;
     size_t length;

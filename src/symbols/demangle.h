@@ -19,8 +19,9 @@ bool crn_is_mangled(const char *symbol);
  * CRN_SYMBOL_NAME_MAX bytes. */
 void crn_demangle(const char *symbol, char *name);
 
-/* Removes default template arguments of the C++ standard library from a name, in place: "std::vector<int, std::allocator<int> >" becomes "std::vector<int>", and the long form
- * of std::string becomes "std::string". */
+/* Removes default template arguments of the C++ standard library from a name, in place:
+ * "std::vector<int, std::allocator<int> >" becomes "std::vector<int>", and the long form of
+ * std::string becomes "std::string". */
 void crn_shorten(char *name);
 
 #endif

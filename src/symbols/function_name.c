@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 void crn_path_tidy(char *path)
 {
     char *out = path, *floor = path; /* before `floor` are leading ".." */

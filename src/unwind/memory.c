@@ -101,11 +101,12 @@ static bool read_map(int maps, uintptr_t address, range *found)
     }
 }
 
-/* Finds the mapping that holds the address. Uses system calls, as open, read and close of libc are
+/* Finds the mapping that holds the address. /proc/self is that of the first thread, and empty once
+ * that has ended. Uses system calls, as open, read and close of libc are
  * cancellation points and malloc is none. */
 static bool find_mapping(uintptr_t address, range *found)
 {
-    long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (maps < 0)
         return false;
     bool is_found = ask_map((int)maps, address, found) || read_map((int)maps, address, found);
@@ -153,7 +154,8 @@ static bool copy_page(crn_unwind_memory *memory, uintptr_t page)
     int saved = errno;
     struct iovec here = {memory->copy, CRN_UNWIND_PAGE};
     struct iovec there = {(void *)page, CRN_UNWIND_PAGE};
-    pid_t process = memory->process ? memory->process : getpid();
+    /* The first thread, whose number is the process's, may have ended. */
+    pid_t process = memory->process ? memory->process : gettid();
     bool whole = process_vm_readv(process, &here, 1, &there, 1, 0) == CRN_UNWIND_PAGE;
     memory->page = whole ? page : 0;
     errno = saved;

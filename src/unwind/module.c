@@ -169,7 +169,7 @@ const char *crn_unwind_module_path(const crn_unwind_module *module, char program
 {
     if (*module->name)
         return module->name;
-    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    ssize_t length = readlink("/proc/thread-self/exe", program, PATH_MAX - 1);
     program[length > 0 ? length : 0] = '\0';
     return program;
 }

@@ -54,7 +54,7 @@ def plain(name):
     """The name without its version, and without what fortification and large files add to it."""
     name = name.split("@")[0]
     name = re.sub(r"^__(\w+)_chk$", r"\1", name)
-    return re.sub(r"^(\w+?)64(_time64)?$", r"\1", name)
+    return re.sub(r"^(\w+?)64(_time64)?$", r"\1", name.replace("v64v2", "v2"))
 
 
 def called(graph, roots, without):

@@ -13,7 +13,7 @@ enum { BLOCKS = 60, EVENTS = 60000 };
 static cairn_block add(cairn_profile *profile, const char *name, const char *file, uint32_t line,
                        uint32_t column, cairn_block parent)
 {
-    cairn_block_info info = {name, file, line, column, parent};
+    cairn_block_info info = {name, file, line, column, parent, 0};
     return cairn_block_add(profile, &info);
 }
 

@@ -42,9 +42,9 @@ static void add_blocks(crn_profile_builder *builder, uint32_t *blocks)
         else if (i < 20)
             info.name = "same"; /* told apart by line */
         else if (i < 23)
-            info = (crn_block_info){"same", "src/a b.lua", 7, i, 0}; /* by column */
+            info = (crn_block_info){"same", "src/a b.lua", 7, i, 0, 0}; /* by column */
         else if (i < 25)
-            info = (crn_block_info){"inner", "b.lua", 1, 1, blocks[i]}; /* by lexical parent */
+            info = (crn_block_info){"inner", "b.lua", 1, 1, blocks[i], 0}; /* by lexical parent */
         else if (i < 28)
             info = (crn_block_info){.name = name, .file = ""};
         if (i == 23 || i == 24)

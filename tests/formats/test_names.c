@@ -35,10 +35,12 @@ static void test_qualified(void **state)
 {
     (void)state;
     static const crn_block_info blocks[] = {
-        {"alone", "a.lua", 1, 0, 0},  {"Tak", "tak.sml", 1, 0, 0},  {"Gak", "gak.sml", 2, 0, 0},
-        {"tak1", "tak.sml", 3, 0, 2}, {"tak1", "gak.sml", 3, 0, 3}, {"new", "a.lua", 5, 0, 0},
-        {"new", "b.lua", 5, 0, 0},    {"lambda", "c.lua", 9, 4, 0}, {"lambda", "c.lua", 9, 20, 0},
-        {"Out.in", "o.sml", 1, 0, 0}, {"", "x.lua", 3, 0, 0},
+        {"alone", "a.lua", 1, 0, 0, 0},   {"Tak", "tak.sml", 1, 0, 0, 0},
+        {"Gak", "gak.sml", 2, 0, 0, 0},   {"tak1", "tak.sml", 3, 0, 2, 0},
+        {"tak1", "gak.sml", 3, 0, 3, 0},  {"new", "a.lua", 5, 0, 0, 0},
+        {"new", "b.lua", 5, 0, 0, 0},     {"lambda", "c.lua", 9, 4, 0, 0},
+        {"lambda", "c.lua", 9, 20, 0, 0}, {"Out.in", "o.sml", 1, 0, 0, 0},
+        {"", "x.lua", 3, 0, 0, 0},
     };
     static const char *const labels[] = {
         "alone",
@@ -60,8 +62,10 @@ static void test_qualified(void **state)
 static void test_numbered(void **state)
 {
     (void)state;
-    static const crn_block_info blocks[] = {
-        {"p", "", 0, 0, 0}, {"p", "", 1, 0, 0}, {"in", "", 0, 0, 1}, {"in", "", 0, 0, 2}};
+    static const crn_block_info blocks[] = {{"p", "", 0, 0, 0, 0},
+                                            {"p", "", 1, 0, 0, 0},
+                                            {"in", "", 0, 0, 1, 0},
+                                            {"in", "", 0, 0, 2, 0}};
     static const char *const labels[] = {"p #1", "p #2", "p.in #3", "p.in #4"};
     check_labels(blocks, labels, COUNT(blocks));
 }

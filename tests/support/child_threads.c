@@ -3,10 +3,10 @@
  * child_threads.c - pthread_create for children of fork (ld's --wrap; only in builds with the
  * thread sanitizer).
  *
- * The thread sanitizer takes the parent's threads for threads of the child, and aborts if two threads
- * have one id. The ids are addresses on the threads' stacks, and the C library gives a child's
- * first threads the stacks of the parent's. So they get stacks of their own, which exist until the
- * child ends.
+ * The thread sanitizer takes the parent's threads for threads of the child, and aborts if two
+ * threads have one id. The ids are addresses on the threads' stacks, and the C library gives a
+ * child's first threads the stacks of the parent's. So they get stacks of their own, which exist
+ * until the child ends.
  */
 #include <pthread.h>
 #include <sys/mman.h>

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ enum { WRONG = 9, SLEEP_NS = 20000000 };
 static cairn_mutex scene = CAIRN_MUTEX("scene");
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static sem_t tried;
-static bool ready; /* under the mutex */
+static bool ready;              /* under the mutex */
+static pid_t contending_thread; /* set before `tried` is posted */
 
 static void check(bool holds)
 {
@@ -33,9 +35,23 @@ static void sleep_shortly(void)
     nanosleep(&(struct timespec){0, SLEEP_NS}, NULL);
 }
 
+/* Returns once the kernel says that the thread sleeps. */
+static void await_sleep(pid_t thread)
+{
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)thread);
+    do {
+        usleep(1000);
+        FILE *file = fopen(path, "r");
+        check(file && fgets(line, sizeof line, file));
+        fclose(file);
+    } while (!strstr(line, ") S "));
+}
+
 /* Finds the mutex held, then waits for it. */
 static void *contend(void *data)
 {
+    contending_thread = gettid();
     CAIRN_SCOPE("other");
     check(cairn_mutex_trylock(&scene) == EBUSY);
     sem_post(&tried);
@@ -53,7 +69,7 @@ static void contended(void)
     check(pthread_create(&thread, NULL, contend, NULL) == 0);
     while (sem_wait(&tried) != 0)
         ;
-    sleep_shortly();
+    await_sleep(contending_thread);
     CAIRN_SCOPE_BEGIN("left open");
     check(cairn_mutex_unlock(&scene) == 0);
     check(pthread_join(thread, NULL) == 0);
@@ -110,7 +126,9 @@ static void holders_and_waiters_are_recorded(void **state)
     assert_int_equal(recorded_count(&recorded, "other/scene/inside"), 1);
     assert_int_equal(recorded_count(&recorded, "owner/scene.wait"), 0);
     const crn_span *wait = &recorded.trace->spans[recorded_find(&recorded, "other/scene.wait")];
-    assert_true(wait->end - wait->start >= SLEEP_NS / 2);
+    const crn_span *hold =
+        &recorded.trace->spans[recorded_find(&recorded, "owner/scene/left open")];
+    assert_true(wait->start <= hold->start && hold->start <= wait->end);
     assert_exclusive(&recorded, "owner/scene", "other/scene");
     assert_string_equal(crn_profile_note(recorded.profile, "lock.scene", ""), "scene.wait");
     assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "0");

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_process_space.c - disk space of the process's own profile, with threads that have few spans
- * each, and after the end of the process. The case runs this program again.
+ * each, and after the end of the process: the case runs this program again. And page faults of a
+ * thread that records spans.
  */
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cairn/scope.h>
 
+#include "runtime/runtime.h"
 #include "support/again.h"
 #include "support/cases.h"
+#include "support/profiles.h"
 #include "support/recorded.h"
 #include "support/scratch.h"
 
@@ -63,10 +67,47 @@ static void many_threads_with_few_spans_take_little(void **state)
     assert_true((uint64_t)file.st_blocks * 512 < (uint64_t)THREADS * 128 * KIB + MIB);
 }
 
+/* ---- page faults ---- */
+
+static long faults_of_thread(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* A thread makes its first space itself. From then on another thread does that, page faults
+ * included: of a chunk that has none of its pages it would be 64. */
+static void a_thread_with_spans_does_not_fault(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* the sanitizer's own memory */
+#endif
+    enum { CHUNKS = 40 };
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "faults.cairn"));
+    setup s = setup_open(&options, 1);
+    cairn_span_begin(s.strand, 1, 0);
+    cairn_span_end(s.strand);
+    usleep(1000);
+    long before = faults_of_thread();
+    while (s.lane->spans.taken < CHUNKS) { /* until the other thread has made as many */
+        for (int i = 0; i < CAIRN_PRIV_SPAN_CHUNK; i++) {
+            cairn_span_begin(s.strand, 1, i);
+            cairn_span_end(s.strand);
+        }
+        usleep(1000);
+    }
+    assert_in_range(faults_of_thread() - before, 0, CHUNKS - 1);
+    setup_close(&s);
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_threads_with_few_spans_take_little),
+        cmocka_unit_test(a_thread_with_spans_does_not_fault),
     };
     (void)arguments;
     if (count > 1)

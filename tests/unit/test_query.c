@@ -19,11 +19,13 @@ static void blocks_are_described_as_they_were_added(void **state)
     (void)state;
     setup s = setup_open(NULL, 0);
     char name[] = "walk", file[] = "tree.lua";
-    cairn_block outer = cairn_block_add(s.profile, &(cairn_block_info){name, file, 12, 3, 0});
+    cairn_block outer = cairn_block_add(s.profile, &(cairn_block_info){name, file, 12, 3, 0, 0});
     memset(name, 'x', 4); /* the strings were copied */
     memset(file, 'x', 4);
-    cairn_block inner = cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer});
-    cairn_block same = cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer});
+    cairn_block inner =
+        cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer, 0});
+    cairn_block same =
+        cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer, 0});
     assert_int_equal(outer, 1);
     assert_int_equal(inner, 2);
     assert_int_equal(same, 3); /* not deduplicated */
@@ -55,7 +57,7 @@ static void many_blocks_with_awkward_names(void **state)
     memset(long_name, 'n', sizeof(long_name) - 1);
     for (cairn_block block = 1; block <= MANY; block++) {
         const char *name = block % 3 == 0 ? "" : block % 1000 == 1 ? long_name : "naïve\n\"λ\"";
-        assert_int_equal(cairn_block_add(s.profile, &(cairn_block_info){name, "f", block, 0, 0}),
+        assert_int_equal(cairn_block_add(s.profile, &(cairn_block_info){name, "f", block, 0, 0, 0}),
                          block);
     }
     cairn_view *view = view_of(s.profile);

@@ -41,8 +41,8 @@ static void synchronise(cairn_track *track)
     cairn_track_sync(track, device_clock(), before);
 }
 
-/* A pair of readings that took long moves the next span to before the end of the last one: it begins
- * there, and is not lost. */
+/* A pair of readings that took long moves the next span to before the end of the last one: it
+ * begins there, and is not lost. */
 static void device_with_a_late_reading(void)
 {
     CAIRN_SCOPE("main");

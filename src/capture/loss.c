@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All reservations are in a table, because the signal handler can interrupt whatever would keep a
+ * list. Its entries are found by hash, and by the handler by looking at all of them.
+ */
+#include "capture/loss.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    ENTRIES = 1 << 14,  /* a power of two */
+    PROBES = 64,        /* entries in which a reservation may be; if all are taken, it is in none */
+    NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space for which there is an entry: those of
+                           small processes are then close to each other */
+};
+
+typedef struct entry {
+    char *base;      /* NULL: free; atomic */
+    uint64_t mapped; /* bytes from the base; atomic */
+    crn_capture *of;
+} entry;
+
+static entry entries[ENTRIES];
+static char being_entered[1]; /* base of entries that are not complete yet */
+static unsigned catching;     /* number of threads that look at the table in crn_capture_catch;
+                                 atomic */
+
+static entry *probe(const char *base, unsigned i)
+{
+    return &entries[(((uintptr_t)base >> NEIGHBOURS_LOG) + i) & (ENTRIES - 1)];
+}
+
+/* ---- reservations ---- */
+
+static void enter(char *base, crn_capture *capture)
+{
+    for (unsigned i = 0; i < PROBES; i++) {
+        entry *entry = probe(base, i);
+        char *none = NULL;
+        if (!__atomic_compare_exchange_n(&entry->base, &none, being_entered, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&entry->mapped, 0, __ATOMIC_RELAXED);
+        entry->of = capture;
+        __atomic_store_n(&entry->base, base, __ATOMIC_SEQ_CST);
+        return;
+    }
+}
+
+static entry *find(const char *base)
+{
+    for (unsigned i = 0; i < PROBES; i++)
+        if (__atomic_load_n(&probe(base, i)->base, __ATOMIC_ACQUIRE) == base)
+            return probe(base, i);
+    return NULL;
+}
+
+char *crn_capture_reserve(crn_capture *capture, uint64_t size)
+{
+    char *base = crn_address_reserve(size);
+    if (base)
+        enter(base, capture);
+    return base;
+}
+
+bool crn_capture_map(char *base, uint64_t place, int file, uint64_t offset, uint64_t size)
+{
+    entry *entry = find(base);
+    if (entry && entry->mapped < place + size)
+        __atomic_store_n(&entry->mapped, place + size, __ATOMIC_RELEASE);
+    return crn_address_map(base + place, file, offset, size);
+}
+
+void crn_capture_pass_on(char *base, crn_capture *to)
+{
+    entry *entry = find(base);
+    if (entry)
+        __atomic_store_n(&entry->of, to, __ATOMIC_RELEASE);
+}
+
+/* The address space must not be another's while a handler may still map memory there. If it takes
+ * too long (the thread may have vanished in a fork), it stays reserved. */
+void crn_capture_release(char *base, uint64_t size)
+{
+    enum { PATIENCE = 10000 };
+    entry *entry = base ? find(base) : NULL;
+    if (entry)
+        __atomic_store_n(&entry->base, NULL, __ATOMIC_SEQ_CST);
+    for (int i = 0; __atomic_load_n(&catching, __ATOMIC_SEQ_CST); i++) {
+        if (i == PATIENCE)
+            return;
+        sched_yield();
+    }
+    crn_address_release(base, size);
+}
+
+/* ---- loss ---- */
+
+static void replace(char *base, uint64_t size)
+{
+    if (size)
+        mmap(base, size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static void put(int file, size_t offset, uint32_t word)
+{
+    (void)!pwrite(file, &word, sizeof word, (off_t)offset);
+}
+
+/* Not if the program closed the descriptor: its number may be that of another file. */
+static void say_in_file(const crn_capture *capture)
+{
+    struct stat status;
+    int file = capture->file.descriptor;
+    if (capture->detached || fstat(file, &status) != 0 || status.st_dev != capture->file.device ||
+        status.st_ino != capture->file.inode || status.st_size < (off_t)CRN_PAGE)
+        return;
+    put(file, offsetof(crn_disk_header, stopped_by), CAIRN_E_LOST);
+    put(file, offsetof(crn_disk_header, state), CRN_STATE_STOPPED);
+}
+
+/* Also again: mappings may have been added since. */
+static void lose(crn_capture *capture)
+{
+    bool known = __atomic_exchange_n(&capture->lost, true, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const entry *entry = &entries[i];
+        char *base = __atomic_load_n(&entry->base, __ATOMIC_SEQ_CST);
+        if (!base || base == being_entered || entry->of != capture)
+            continue;
+        uint64_t size = __atomic_load_n(&entry->mapped, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&entry->base, __ATOMIC_SEQ_CST) == base)
+            replace(base, size);
+    }
+    if (!known)
+        say_in_file(capture);
+}
+
+void crn_capture_lose(crn_capture *capture)
+{
+    int saved = errno;
+    __atomic_add_fetch(&catching, 1, __ATOMIC_SEQ_CST);
+    lose(capture);
+    __atomic_sub_fetch(&catching, 1, __ATOMIC_SEQ_CST);
+    errno = saved;
+}
+
+static crn_capture *capture_at(const char *address)
+{
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const char *base = __atomic_load_n(&entries[i].base, __ATOMIC_SEQ_CST);
+        if (base && base != being_entered &&
+            (uint64_t)(address - base) < __atomic_load_n(&entries[i].mapped, __ATOMIC_ACQUIRE))
+            return entries[i].of;
+    }
+    return NULL;
+}
+
+bool crn_capture_catch(const void *address)
+{
+    int saved = errno;
+    __atomic_add_fetch(&catching, 1, __ATOMIC_SEQ_CST);
+    crn_capture *capture = capture_at(address);
+    if (capture)
+        lose(capture);
+    __atomic_sub_fetch(&catching, 1, __ATOMIC_SEQ_CST);
+    errno = saved;
+    return capture;
+}
+
+void crn_capture_catch_in_child(void)
+{
+    catching = 0;
+}
