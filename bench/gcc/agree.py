@@ -21,7 +21,7 @@ import sys
 import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SMALL = {"sqlite3": ["--size", "2"], "zstd": None, "lua5.4": None, "fmt": ["3000"], "jq": None}
+SMALL = {"sqlite3": ["--size", "2"], "fmt": ["3000"]}
 
 
 def run(command, folder, **environment):
@@ -201,15 +201,20 @@ def compare_calls(name, program, folder, tool, cpp, what):
     rows = {}
     if "callgrind" in what:
         plain = build(program, measure.other("gcc")(tool, cpp), folder, "plain")
-        count = build(program, measure.cairn()(tool, cpp), folder, "count")
-        mine = cairn_calls(tool, count, program, folder)
         own = symbols(plain)
         theirs = by_plain_name(callgrind_calls(plain, program, folder))
         if cpp:
             theirs = by_plain_name(demangled(theirs))
         known = set(by_plain_name(demangled(dict.fromkeys(own, 0)) if cpp else dict.fromkeys(own, 0)))
-        names = {n for n in set(mine) | set(theirs) if n in known and not n.startswith("_")}
-        rows["callgrind"] = (len(names), sum(theirs[n] for n in names), differences(mine, theirs, names))
+        for kind, options in (("count", []), ("lean by an estimate", ["--lean"]),
+                              ("lean", ["--lean=" + os.path.join(folder, measure.BEFORE)])):
+            binary = build(program, measure.cairn(*options)(tool, cpp), folder, kind.replace(" ", "-"))
+            mine = cairn_calls(tool, binary, program, folder)
+            if kind == "count": # chooses what "lean" does not enter
+                run([binary] + program["run"], folder, CAIRN_OUT=os.path.join(folder, measure.BEFORE))
+            names = {n for n in set(mine) | set(theirs) if n in known and not n.startswith("_")}
+            rows["callgrind, " + kind] = (len(names), sum(theirs[n] for n in names),
+                                          differences(mine, theirs, names))
     if "gcov" in what or "hooks" in what:
         inlined = build(program, measure.cairn("--inlined")(tool, cpp), folder, "inlined")
         mine = cairn_calls(tool, inlined, program, folder)
@@ -294,7 +299,7 @@ def main():
         os.makedirs(folder, exist_ok=True)
         program = measure.PROGRAMS[name](os.path.abspath(given.sources), folder, 1)
         cpp = program.get("cpp")
-        small = dict(program, run=SMALL[name] or program["run"])
+        small = dict(program, run=SMALL.get(name) or program["run"])
         if "siblings" in what:
             for kind, (total, count, copies, lost) in compare_siblings(program, folder, tool,
                                                                        cpp).items():

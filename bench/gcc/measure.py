@@ -137,7 +137,18 @@ PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt
 
 
 def cairn(*options):
-    return lambda tool, cpp: [tool, "c++" if cpp else "cc", *options]
+    def front(tool, cpp):
+        return [tool, "c++" if cpp else "cc", *options]
+    return front
+
+
+BEFORE = "before.cairn" # a run of "count", which chooses what "lean" does not enter
+
+
+def lean(*options):
+    front = cairn(*options, "--lean")
+    front.after = "count, not profiled"
+    return front
 
 
 def other(*words):
@@ -158,11 +169,13 @@ PG = ["-pg", "-no-pie"]
 # (name, compiler, environment of the run, what runs it, what it is compared with)
 VARIANTS = [
     ("plain", other("gcc"), {}, [], None),
-    ("count, not profiled", "count", {}, [], "plain"),
-    ("count", cairn(), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("count, not profiled", cairn(), {}, [], "plain"),
+    ("count", "count, not profiled", {"CAIRN_OUT": "x.cairn"}, [], "plain"),
     ("standby, not profiled", cairn("--standby"), {}, [], "plain"),
     ("standby", "standby, not profiled", {"CAIRN_OUT": "x.cairn"}, [], "plain"),
-    ("count+time", "count", {"CAIRN_OUT": "x.cairn", "CAIRN_CPU": "sampled"}, [], "plain"),
+    ("lean, not profiled", lean(), {}, [], "plain"),
+    ("lean", "lean, not profiled", {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("count+time", "count, not profiled", {"CAIRN_OUT": "x.cairn", "CAIRN_CPU": "sampled"}, [], "plain"),
     ("count --small=10", cairn("--small=10"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
     ("count --inlined", cairn("--inlined"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
     ("time 100 Hz", cairn("--profile=time"), HERTZ, [], "plain"),
@@ -255,6 +268,15 @@ def newest(tool):
         for path in glob.glob(os.path.join(os.path.dirname(tool), beside))]))
 
 
+def choose(program, job, target, folder):
+    """Runs the program built by the job, if any, to choose what "lean" does not enter."""
+    before = os.path.join(folder, BEFORE)
+    if job:
+        job.result()
+    if job or not os.path.exists(before):
+        run(program, [target], {"CAIRN_OUT": before}, folder)
+
+
 def build(name, program, folder, tool):
     """By variant: the program, and its facts (seconds to compile it, bytes of code)."""
     facts_path = os.path.join(folder, "facts.json")
@@ -264,11 +286,14 @@ def build(name, program, folder, tool):
             facts = json.load(file)
     with concurrent.futures.ThreadPoolExecutor(2) as workers:
         made = {}
-        for variant, front, _, _, _ in VARIANTS:
+        for variant, front, _, _, _ in sorted(VARIANTS, key=lambda v: hasattr(v[1], "after")):
             if isinstance(front, str):
                 continue
             target = os.path.join(folder, re.sub("[^a-z0-9=]+", "-", variant.lower()))
             command, targets[variant] = front(tool, program.get("cpp")), target
+            if hasattr(front, "after"):
+                choose(program, made.get(front.after), targets[front.after], folder)
+                command[-1] = "--lean=" + os.path.join(folder, BEFORE)
             if variant in facts and os.path.exists(target) and (
                     os.path.getmtime(target) > old or (tool not in command and variant != "plain")):
                 continue
@@ -365,7 +390,8 @@ def main():
             cells = [ratio(found[name][0], variant, against) for name in names]
             row(variant + (", × clang" if against != "plain" else ""), cells + [mean(cells)])
     for what, index in (("compile time", 0), ("code size", 1)):
-        for variant in ("count", "standby, not profiled", "count --small=10", "count --inlined", "time 100 Hz", "gprof"):
+        for variant in ("count, not profiled", "lean, not profiled", "standby, not profiled", "count --small=10",
+                        "count --inlined", "time 100 Hz", "gprof"):
             if all(variant not in found[name][2] for name in names):
                 continue
             cells = [found[name][2][variant][index] / found[name][2]["plain"][index]

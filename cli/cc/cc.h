@@ -24,4 +24,11 @@ char **crn_cc_words(int argc, char **argv, bool (*is_ours)(const char *word));
 /* Parses gcc's arguments, NULL-terminated; argument files (@file) are read as gcc does. */
 crn_cc_job crn_cc_read(char *const *words);
 
+/* --lean: functions with this share of all calls are counted, not entered. */
+#define CRN_LEAN_SHARE 0.99
+
+/* Returns an open file for the plugin, with the functions of the capture that --lean counts; on an
+ * error prints a message and returns -1. */
+int crn_cc_lean_list(const char *capture);
+
 #endif

@@ -115,6 +115,8 @@ typedef enum kind { KIND_COUNT, KIND_COUNT_TIME, KIND_TIME, KIND_ALLOC } kind;
 static struct {
     int kind;
     bool inlined, frames, standby, verify, calls, stack, branch, zero;
+    bool lean;
+    const char *before; /* --lean: the capture that chooses; NULL: none */
     long small;         /* 0: not given */
     crn_list arguments; /* of the plugin: KEY=VALUE */
 } given;
@@ -126,6 +128,14 @@ static void pass(struct argp_state *state, const crn_option *option, char *value
     (void)state;
     if (asprintf(&text, value ? "%s=%s" : "%s", option->name, value) >= 0)
         crn_list_add(&given.arguments, text);
+}
+
+static void set_lean(struct argp_state *state, const crn_option *option, char *value)
+{
+    (void)state;
+    (void)option;
+    given.lean = true;
+    given.before = value;
 }
 
 /* clang has its own count of instructions. */
@@ -183,6 +193,13 @@ static const crn_option gcc_options[] = {
          "Without a profile a function executes four instructions more: two tests. A profiled run "
          "takes longer than without this option.",
      .flag = &given.standby},
+    {"lean", .argument = "CAPTURE", .optional = true,
+     .help = "Count the functions that are called most, but do not enter them: exact counts at a "
+             "few per cent of cost",
+     .more = "They are those with 99 % of the calls of an earlier run, CAPTURE; without one an "
+             "estimate chooses them. Their callees appear below the context around them. "
+             "CAIRN_LEAN=CAPTURE in the environment does the same.",
+     .set = set_lean},
     {"verify", .help = "Check at run time that enter and leave match",
      .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},
     {"calls", .help = "Call functions in place of inlining", .flag = &given.calls},
@@ -219,7 +236,7 @@ static void refuse(const char *word, const char *next)
     bool ours = strcmp(option->name, "profile") != 0;
     for (int i = 0; !ours && next && option->words[i]; i++)
         ours = strcmp(next, option->words[i]) == 0;
-    if (ours && option->argument && !strchr(word, '='))
+    if (ours && option->argument && !option->optional && !strchr(word, '='))
         exit(crn_cli_fail("%s needs its argument in the same word: %s=%s", word, word,
                           next ? next : "..."));
 }
@@ -242,7 +259,7 @@ static void add_hooks(command_line *line, bool links)
         add(line, "-fnoxray-link-deps");
 }
 
-static void add_plugin(command_line *line, const parts *parts)
+static void add_plugin(command_line *line, const parts *parts, int lean_list)
 {
     if (given.kind == KIND_TIME) { /* needs debug information about inlining */
         add(line, "-g");
@@ -257,6 +274,10 @@ static void add_plugin(command_line *line, const parts *parts)
         add(line, "-fplugin-arg-cairn_gcc-calls");
     if (given.standby)
         add(line, "-fplugin-arg-cairn_gcc-standby");
+    if (given.lean && given.before)
+        addf(line, "-fplugin-arg-cairn_gcc-lean=/proc/self/fd/%d", lean_list);
+    else if (given.lean)
+        add(line, "-fplugin-arg-cairn_gcc-lean");
     if (given.kind == KIND_ALLOC)
         add(line, "-fplugin-arg-cairn_gcc-alloc");
     if (given.verify)
@@ -353,6 +374,13 @@ static int compile(int argc, char **argv, const compiler *compiler)
             add(&theirs, words[i]);
     }
     given.zero |= given.branch;
+    const char *before = compiler->is_clang ? NULL : getenv("CAIRN_LEAN");
+    if (!given.lean && before && *before)
+        set_lean(NULL, NULL, (char *)(uintptr_t)before);
+    if (given.lean && (given.inlined || given.standby || given.small || given.calls ||
+                       given.verify || given.branch))
+        return crn_cli_fail("--lean, and CAIRN_LEAN, cannot be combined with --inlined, --standby, "
+                            "--small, --calls, --verify or --branch: each is another way to count");
     if (compiler->is_clang && given.inlined && (given.zero || given.small))
         return crn_cli_fail("--inlined cannot be combined with --zero or --small: only functions "
                             "that run are known");
@@ -366,6 +394,11 @@ static int compile(int argc, char **argv, const compiler *compiler)
         return crn_cli_fail(
             "%s: Enter and Leave need that register; compile files with this option with gcc",
             job.fixed);
+    int lean_list = -1;
+    if (!compiler->is_clang && given.kind != KIND_TIME && (job.compiles || job.links)) {
+        if (given.before && (lean_list = crn_cc_lean_list(given.before)) < 0)
+            return CRN_EXIT_BAD;
+    }
     if (job.compiles || job.links) {
         if (!find(&parts))
             return crn_cli_fail("the plugin for gcc, cairn_gcc.so, is neither beside the tool nor "
@@ -374,7 +407,7 @@ static int compile(int argc, char **argv, const compiler *compiler)
         if (compiler->is_clang)
             add_hooks(&line, job.links);
         else
-            add_plugin(&line, &parts);
+            add_plugin(&line, &parts, lean_list);
     }
     for (size_t i = 1; i < theirs.count; i++)
         add(&line, theirs.words[i]);

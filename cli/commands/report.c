@@ -156,7 +156,8 @@ static const crn_option options[] = {
         "Others are alloc bytes and live bytes (what was allocated and not freed). Only the flat "
         "view shows several; the first sorts."),
     {"short-names",
-     .help = "Leave parameters, template arguments, namespaces and enclosing functions out of names",
+     .help =
+         "Leave parameters, template arguments, namespaces and enclosing functions out of names",
      .more =
          "\"ns::f<int>(int)\" and \"Outer.f\" become \"f\". Functions of one place in the source "
          "that then have the same name are added up.",

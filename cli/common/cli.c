@@ -63,6 +63,7 @@ static crn_profile *load(const char *path, crn_trace **trace)
     if (trace)
         *trace = spans;
     crn_live_derive(named);
+    crn_lean_warn(named, path);
     return named;
 }
 

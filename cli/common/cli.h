@@ -48,8 +48,8 @@ struct crn_redact_map;
 crn_profile *crn_cli_redact(crn_profile *profile, struct crn_trace *trace,
                             struct crn_redact_map *map);
 
-/* Returns true if the capture may still grow: it was not closed, and the process that records it, on
- * this machine, is there. */
+/* Returns true if the capture may still grow: it was not closed, and the process that records it,
+ * on this machine, is there. */
 bool crn_cli_is_recording(const crn_profile *profile);
 
 /* Saves a capture while showing progress. An existing file at `path` is replaced when the new one

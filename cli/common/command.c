@@ -223,7 +223,8 @@ bool crn_command_take(const crn_command *command, char *word)
     const crn_option *option =
         strncmp(word, "--", 2) == 0 ? crn_command_option(command, word + 2) : NULL;
     char *equals = option ? strchr(word, '=') : NULL;
-    if (!option || !equals != !option->argument)
+    if (!option || (equals && !option->argument) ||
+        (!equals && option->argument && !option->optional))
         return false;
     set(NULL, option, equals ? equals + 1 : NULL);
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "json.h"
 
+#include <cairn/host.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,5 +65,7 @@ json_t *crn_json_block(const crn_profile *profile, uint32_t block)
     json_object_set_new(json, "file", crn_json_text(info->file));
     json_object_set_new(json, "line", crn_json_number(info->line));
     json_object_set_new(json, "column", crn_json_number(info->column));
+    if (info->flags & CAIRN_PRIV_BLOCK_COUNTED)
+        json_object_set_new(json, "counted", json_true());
     return json;
 }

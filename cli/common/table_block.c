@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cairn/host.h>
+
 #include "base/memory.h"
 #include "profile/profile.h"
 #include "table.h"
@@ -37,6 +39,11 @@ static char *around(const crn_table *table, const crn_block_info *block)
     return names;
 }
 
+static const char *mark_of(const crn_block_info *block)
+{
+    return block->flags & CAIRN_PRIV_BLOCK_COUNTED ? " (counted)" : "";
+}
+
 bool crn_table_is_measured(const crn_table *table)
 {
     return table->name_width >= NAME_PAD_MAX;
@@ -49,7 +56,8 @@ void crn_table_measure(crn_table *table, const char *prefix, const crn_block_inf
         return;
     char *outer = around(table, block);
     size_t width = crn_terminal_width(prefix) + crn_terminal_width(outer) +
-                   crn_terminal_width(block->name) + crn_terminal_width(suffix);
+                   crn_terminal_width(block->name) + crn_terminal_width(suffix) +
+                   strlen(mark_of(block));
     crn_free(outer);
     if (width > NAME_PAD_MAX)
         width = NAME_PAD_MAX;
@@ -105,13 +113,15 @@ void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_
     const crn_table *table = row->table;
     char place[512];
     place_of(table, block, place, sizeof place);
-    size_t fixed = crn_terminal_width(prefix) + crn_terminal_width(suffix), limit = 0;
+    size_t fixed = crn_terminal_width(prefix) + crn_terminal_width(suffix) + strlen(mark_of(block));
+    size_t limit = 0;
     if (table->limit)
         limit =
             table->limit > fixed + CRN_TABLE_NAME_MIN ? table->limit - fixed : CRN_TABLE_NAME_MIN;
     fprintf(out, "%*s", CRN_TABLE_MARGIN, "");
     crn_terminal_text(out, prefix, 0, false);
     size_t printed = fixed + print_name(out, table, block, limit);
+    fputs(mark_of(block), out);
     crn_terminal_text(out, suffix, 0, false);
     if (*place)
         print_place(out, table, place, printed);

@@ -98,6 +98,22 @@ static void print_left_out(FILE *out, const crn_profile *profile)
     crn_report_line(out, "left out", text);
 }
 
+/* Prints how many calls were counted without an enter (--lean). */
+static void print_lean(FILE *out, const crn_profile *profile)
+{
+    crn_lean lean = crn_lean_of(profile);
+    char text[256], calls[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE], functions[CRN_FIGURE_SIZE];
+    if (!lean.counted)
+        return;
+    snprintf(text, sizeof text,
+             "%s of %s calls, of %s function%s marked \"(counted)\": what they call and their time "
+             "belong to the row above them",
+             crn_figure_alone(calls, "", lean.counted),
+             crn_figure_alone(all, "", crn_metric_total(profile, CRN_METRIC_CALLS)),
+             crn_figure_alone(functions, "", lean.functions), lean.functions == 1 ? "" : "s");
+    crn_report_line(out, "lean", text);
+}
+
 /* Formats "2026-11-21T12:00:00Z" for people; leaves anything else. */
 static void put_time(char *text, size_t size, const char *time)
 {
@@ -191,6 +207,7 @@ static bool is_said(const char *key)
                                        "span_key",
                                        "left_out",
                                        "stopped_by",
+                                       "damage",
                                        CRN_NOTE_STATIC_CALLS};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strcmp(key, said[i]) == 0)
@@ -294,6 +311,7 @@ void crn_report_summary(FILE *out, const crn_report *report)
     crn_report_waiting(&lines, profile);
     print_shape(out, profile);
     print_left_out(out, profile);
+    print_lean(out, profile);
     print_notes(out, profile);
     print_state(out, report);
     print_warnings(out, profile);

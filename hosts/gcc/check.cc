@@ -2,11 +2,11 @@
  *
  * Proves that enter and leave match on every path through a function, like MLton's checkProf.
  *
- * At each point there is one stack of frames, whichever path leads there: the function's own and
- * those of inlined functions. A frame is known by the names of its height on which all paths
- * agree. A return needs an empty stack; a call a non-empty one, except in tail position. A point
- * reached without a return (a landing pad, a label that others jump to) must restore a frame
- * before any call.
+ * At each point there is one stack of frames, whichever path leads there: the function's own frame
+ * and those of inlined functions. A frame is known by the SSA names that hold its height on all of
+ * these paths. A return needs an empty stack. A call needs a non-empty one, except in tail
+ * position. At a point that is reached without a return (a landing pad, a label that other
+ * functions jump to) a frame must be restored before any call.
  */
 #include "plugin.h"
 
@@ -26,8 +26,8 @@ bitmap_obstack memory;
 struct stack {
     state now = UNKNOWN;
     bool replaced = false; /* the next enter replaces the current frame */
-    int hidden = -1;       /* above this many frames there may be others that are never left; -1:
-                              none */
+    int hidden = -1; /* number of frames that are known if others, never left, may be above them;
+                        -1: all are known */
     auto_vec<bitmap> frames;
 
     ~stack()
@@ -71,8 +71,9 @@ void stack::copy(const stack &other)
         push(frame);
 }
 
-/* Merges the frames of two paths. GCC merges equal ends (a call of abort) of different functions,
- * so the stacks can differ: only their common part is known. */
+/* Merges the frames of another path into these. Returns true if that changed these. GCC merges
+ * equal code at the ends of paths, such as calls of abort, even of different inlined functions. So
+ * the stacks can differ, and only their common part is then known. */
 bool stack::meet_frames(const stack &other)
 {
     unsigned length = frames.length();
@@ -91,8 +92,8 @@ bool stack::meet_frames(const stack &other)
     return changed;
 }
 
-/* Merges another path into this one. Returns true if that lost information; sets `*agree` to false
- * if the stacks may not differ so. */
+/* Merges the stack of another path into this one. Returns true if that changed this one. Sets
+ * `*agree` to false if the two may not differ in that way. */
 bool stack::meet(const stack &other, bool *agree)
 {
     if (now == UNKNOWN) {
@@ -104,7 +105,7 @@ bool stack::meet(const stack &other, bool *agree)
         state less = now == BEFORE || other.now == BEFORE ? BEFORE : RECEIVED;
         const stack &inside = now == less ? other : *this;
         if (less == BEFORE && !(inside.now == INSIDE && inside.replaced))
-            *agree = false; /* except for a tail call of itself, which became a loop */
+            *agree = false; /* allowed only if GCC made a loop of a call of the function itself */
         changed = now != less;
         now = less;
     }
@@ -114,7 +115,7 @@ bool stack::meet(const stack &other, bool *agree)
     return changed;
 }
 
-/* An exception or a jump arrives: any number of frames may be above. */
+/* Notes that an exception or a jump arrived: any number of frames may be above the known ones. */
 void stack::receive()
 {
     now = RECEIVED;
@@ -123,7 +124,7 @@ void stack::receive()
     hidden = -1;
 }
 
-/* The name gets a new value. */
+/* Removes a name from all frames, as it gets a new value. */
 void stack::forget(tree height)
 {
     for (bitmap frame : frames)
@@ -151,7 +152,7 @@ class checker {
     void all();
 
   private:
-    stack *known; /* at the begin of each block */
+    stack *known; /* indexed by basic block: the stack at its begin */
     auto_vec<basic_block> work;
     bool entered = false; /* the function has a frame of its own */
     bool failed = false;
@@ -234,9 +235,9 @@ bool is_of_compiler(const gcall *call)
            strncmp(name, "__builtin___sanitizer_", 22) == 0;
 }
 
-/* Returns true for calls that need no frame: calls without effect, which may have been moved
- * anywhere; calls that expand to instructions, like passing an exception to another handler of the
- * same function; a sanitizer's request for its caller's address, which precedes all enters. */
+/* Returns true for calls that need no frame: calls without effect, which GCC may have moved; calls
+ * that become instructions, such as the one that passes an exception to another handler of the same
+ * function; calls that the compiler inserted, such as a sanitizer's. */
 bool is_harmless(const gcall *call)
 {
     return crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE) ||
@@ -282,7 +283,7 @@ void checker::step(stack &stack, const gimple *statement)
         fail(statement, "return without leave");
 }
 
-/* Translates the names of heights at a join, where PHI nodes give them new ones. */
+/* Adds to each frame the PHI results that get its height along this edge. */
 void rename(edge into, stack &stack)
 {
     auto_vec<int> frames;
@@ -300,8 +301,8 @@ void rename(edge into, stack &stack)
             bitmap_set_bit(stack.frames[frames[which]], SSA_NAME_VERSION(PHI_RESULT(i.phi())));
 }
 
-/* Returns true if the basic block restores a frame before anything else: other frames may be above
- * it, as in a landing pad. */
+/* Returns true if the basic block restores a frame before any other marker and any call that needs
+ * a frame. Other frames may then be above the restored one, as in a landing pad. */
 bool restores_first(basic_block block)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
@@ -313,7 +314,7 @@ bool restores_first(basic_block block)
     return false;
 }
 
-/* Passes the stack at the end of a basic block along an edge to the next one. */
+/* Merges the stack at the end of a basic block into the one at the begin of the next. */
 void checker::flow(edge out, const stack &stack_there)
 {
     if (out->dest == EXIT_BLOCK_PTR_FOR_FN(cfun))

@@ -186,6 +186,8 @@ bool crn_is_known_profiled(tree function)
         return crn_is_entered(node->decl);
     if (crn_chosen.small && node->decl != current_function_decl)
         return false; /* it may become a small leaf, which is not entered */
+    if (crn_chosen.lean && crn_is_lean_candidate(node->decl))
+        return false;
     return crn_is_profiled(node->decl);
 }
 

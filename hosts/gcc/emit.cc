@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Emits the code of enter and leave: hand-written versions of cairn_enter and cairn_leave (hot.h).
+ * Makes the statements of enter, leave and tail call: assembler versions of cairn_enter,
+ * cairn_leave and cairn_replace (hot.h).
  *
- * Calls in GCC's own form would give a frame to functions without one, and save registers around
- * them; assembler statements need few registers. Enter is inlined where no frame is pushed: it
- * returns the caller's context, to which leave returns. In leaf functions leave is inlined as
- * well; everything else calls the stubs of stub.cc.
+ * GCC would give a stack frame to a function for a call that it knows, and save registers around
+ * the call. An assembler statement only names the few registers that it overwrites. Enter is
+ * inlined where it pushes no frame on the strand's stack: it returns the caller's node offset, and
+ * leave makes that current again. In leaf functions leave is inlined as well. All other statements
+ * call the stubs of stub.cc.
  *
- * offsets.c asserts the structure offsets.
+ * offsets.c asserts that the offsets in structs are right.
  */
 #include "plugin.h"
 
@@ -18,7 +20,8 @@
     "testq " reg ", " reg "\n\t"                                                                   \
     "je 1f\n\t"
 
-/* The slow side of a statement: label 2, at the end of the section. It goes back to label 1. */
+/* Begin and end the rare part of a statement: label 2, which .subsection puts behind all other code
+ * of the section. It jumps back to label 1. */
 #define SLOW_BEGIN                                                                                 \
     ".subsection 1\n"                                                                              \
     "2:\n\t"
@@ -26,37 +29,42 @@
     "jmp 1b\n\t"                                                                                   \
     ".previous"
 
-/* %0: strand, then height (%rax; 0 without a strand), %1: the site. */
+/* Enter that pushes a frame. %0, in %rax: the strand, then the height; 0 if the thread has no
+ * strand. %1: the site. */
 static const char enter_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "leaq %1, %%r11\n\t"
     "call " CRN_STUB_ENTER "\n"
     "1:";
 
-/* %1: height (%rcx). */
+/* Leave or tail call. %1, in %rcx: what enter returned, the height or the saved caller; 0 if it
+ * entered nothing. */
 #define WITH_HEIGHT(name, stub)                                                                    \
     "# cairn " name "\n\t"                                                                         \
     "testq %1, %1\n\t"                                                                             \
     "je 1f\n\t"                                                                                    \
     "call " stub "\n"                                                                              \
     "1:"
-static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE), /* by crn_storage */
+/* leave_text and tail_text are indexed by crn_storage. */
+static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE),
                                          WITH_HEIGHT("leave", CRN_STUB_LEAVE_SAVED_CALLER)};
 static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_SAVED_CALLER)};
 
-/* Looks up the inline cache: leaves the entry in %3, and the records' base in %2. */
+/* Loads the site's inline cache entry into %3, and the address of the lane's records into %2. */
 #define READ_CACHE_ENTRY(inline_cache, strand)                                                     \
     CRN_TEXT(CRN_CACHE_LOOK_UP(%%esp, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
     "movq " CRN_AT_BASE "(" #strand "), %2\n\t"
-/* Label 5, after a tail call: loads the caller from the end of the stack. Continues at 6. */
+/* Label 5: after a tail call, loads the caller from the end of the strand's stack, where the tail
+ * call stored it. Continues at label 6. */
 #define GET_CALLER(caller, strand)                                                                    \
     "5:\n\t"                                                                                       \
     "movq " CRN_AT_TOP "(%" strand "), %" caller "\n\t"                                               \
     "movl (%" caller "), %k" caller "\n\t"                                                               \
     "jmp 6b\n"
-/* %0: caller (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: node offset; %4: the
- * site, %5: its inline cache. */
+/* Enter of a leaf function. %0, in %rax: the caller's node offset; %1: the strand, 0 if nothing was
+ * entered; %2: address of the records; %3: the callee's node offset; %4: the site; %5: its inline
+ * cache. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
@@ -79,8 +87,10 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "cmoveq %%rax, %1\n\t"
     SLOW_END;
 
-/* %0: strand, then caller with tag (%rax); %1: caller, %2: base, %3: node offset; %4: the site, %5:
- * its inline cache. The slow side is called within the function, where unwinders know its frame. */
+/* Enter of a function that saves its caller. %0, in %rax: the strand, then the saved caller, a node
+ * offset plus the tag of its graph. %1: the caller's node offset; %2: address of the records; %3:
+ * the callee's node offset; %4: the site; %5: its inline cache. The slow path is called from within
+ * the function's own code, not from a subsection, so that unwinders know the frame there. */
 static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
@@ -104,23 +114,44 @@ static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     GET_CALLER("1", "0")
     ".previous";
 
+/* ---- --lean ---- */
+
+/* The functions that are entered are called rarely, so all code is out of line. %0: height or saved
+ * caller (%rax); %1: the site. */
+#define COMPACT_ENTER(stub) "# cairn enter\n\tleaq %1, %%rax\n\tcall " stub
+static const char *const compact_enter_text[] = {
+    COMPACT_ENTER(CRN_FOLLOWED(CRN_STUB_ENTER_SAVED_CALLER)),
+    COMPACT_ENTER(CRN_STUB_ENTER_SAVED_CALLER)};
+static const char enter_followed_text[] = "# cairn enter\n\t"
+    STRAND("%0")
+    "leaq %1, %%r11\n\t"
+    "call " CRN_FOLLOWED(CRN_STUB_ENTER) "\n"
+    "1:";
+
+/* %1: height or saved caller (%rcx). */
+static const char *const compact_leave_text[][2] = {
+    {"# cairn leave\n\tcall " CRN_FOLLOWED(CRN_STUB_LEAVE), "# cairn leave\n\tcall " CRN_STUB_LEAVE},
+    {"# cairn leave\n\tcall " CRN_FOLLOWED(CRN_STUB_LEAVE_SAVED_CALLER),
+     "# cairn leave\n\tcall " CRN_STUB_LEAVE_SAVED_CALLER}};
+
 /* ---- --standby ---- */
 
-/* Jumps to label %l0, a basic block out of line, if there is a profile. */
+/* Jumps to label %l0 if the process has a profile. A basic block out of line has that label. */
 static const char switch_text[] = "# cairn switch\n\t"
     "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"
     "jne %l0";
 
-/* Moves the stack pointer below the red zone, which a call would overwrite. */
+/* Moves the stack pointer below the red zone while `calls` runs: a call would overwrite the red
+ * zone. */
 #define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
 
-/* %0: the saved caller, in memory; %1: the site. */
+/* Enter with --standby. %0: the saved caller, in memory; %1: the site. */
 #define CALL_ENTER "call " CRN_STUB_ENTER_SAVED_CALLER
 #define CALL_ENTER_TEXT(call) "# cairn enter\n\tleaq %1, %%rax\n\t" call "\n\tmovq %%rax, %0"
 static const char *const call_enter_text[] = {CALL_ENTER_TEXT(CALL_ENTER),
                                               CALL_ENTER_TEXT(BELOW_RED_ZONE(CALL_ENTER))};
 
-/* %0: the saved caller, in memory. */
+/* Leave or tail call with --standby. %0: the saved caller, in memory. */
 #define SAVED_CALLER_TEXT(name, call) "# cairn " name "\n\tmovq %0, %%rcx\n\t" call
 #define WITH_SAVED_CALLER(name, stub)                                                              \
     {                                                                                              \
@@ -131,7 +162,8 @@ static const char *const leave_saved_caller_text[] =
 static const char *const tail_saved_caller_text[] =
     WITH_SAVED_CALLER("tail", CRN_STUB_TAIL_SAVED_CALLER);
 
-/* %0: caller, %1: strand. `high` is 0 if something is pending. */
+/* Leave of a leaf function. %0: the caller's node offset; %1: the strand, 0 if nothing was entered.
+ * The strand's `high` is 0 if something is pending. */
 static const char leave_leaf_text[] = "# cairn leave\n\t"
     "testq %1, %1\n\t"
     "je 1f\n\t"
@@ -166,8 +198,8 @@ static gimple *assemble(const char *text, crn_operands *inputs, crn_operands *ou
     return statement;
 }
 
-/* The stub's return address would overwrite a red zone, and GCC does not see the call: it is told
- * that the function calls a thunk. */
+/* Tells GCC that the function calls a thunk, so that it has no red zone. GCC does not see the call
+ * in the statement, and the call's return address would overwrite a red zone. */
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
                      std::initializer_list<const char *> clobbered)
 {
@@ -203,7 +235,7 @@ static tree function_of(const char *name, tree result, tree argument, tree secon
     return function;
 }
 
-/* Inlined code needs AT&T syntax, and addresses variables and stubs within 2 GB. */
+/* Inlined code is in AT&T syntax, and its variables and stubs must be within 2 GB of it. */
 bool crn_by_calls(void)
 {
     return crn_chosen.calls || crn_chosen.verify || ix86_asm_dialect != ASM_ATT ||
@@ -247,6 +279,16 @@ static gimple *leave_leaf(tree caller, tree strand)
     return crn_assemble(leave_leaf_text, inputs, NULL, {"cc"});
 }
 
+static gimple *enter_by_stub(const char *text, tree site, tree height,
+                             std::initializer_list<const char *> lost)
+{
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=&a", height));
+    vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
+    crn_stubs_use();
+    return crn_assemble(text, inputs, outputs, lost);
+}
+
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
@@ -255,14 +297,14 @@ gimple *crn_emit_enter(tree site, tree height)
         return enter_inline(enter_leaf_text, 2, site, height, strand);
     if (tree slot = crn_saved_caller_slot(height))
         return enter_to_slot(site, slot);
+    if (crn_storage_of(height) == CRN_SAVED_CALLER && crn_chosen.lean)
+        return enter_by_stub(compact_enter_text[crn_calls_nothing()], site, height,
+                             {"r9", "r10", "r11", "cc"});
     if (crn_storage_of(height) == CRN_SAVED_CALLER)
         return enter_inline(enter_saved_caller_text, 2, site, height,
                             make_ssa_name(long_long_integer_type_node));
-    crn_operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, crn_operand("=&a", height));
-    vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
-    crn_stubs_use();
-    return crn_assemble(enter_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
+    return enter_by_stub(crn_chosen.lean ? enter_followed_text : enter_text, site, height,
+                         {"r8", "r9", "r10", "r11", "cc"});
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -302,6 +344,9 @@ gimple *crn_emit_leave(tree height, tree site)
         return leave_leaf(height, strand);
     if (tree slot = crn_saved_caller_slot(height))
         return assemble_with_slot(leave_saved_caller_text, slot);
+    if (crn_chosen.lean)
+        return assemble_with_height(compact_leave_text[crn_storage_of(height)][crn_calls_nothing()],
+                                    height);
     return assemble_with_height(leave_text[crn_storage_of(height)], height);
 }
 

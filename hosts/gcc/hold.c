@@ -65,9 +65,13 @@ cairn_strand *crn_site_hold(void)
     return strand;
 }
 
+void (*crn_site_follow_row)(cairn_priv_strand *strand);
+
 void crn_site_release(cairn_strand *strand)
 {
     int error = crn_site_held.error;
+    if (crn_site_follow_row && strand)
+        crn_site_follow_row((cairn_priv_strand *)strand);
     __asm__ volatile("" ::: "memory");
     cairn_priv_thread_strand = strand;
     end_hold();
@@ -83,6 +87,8 @@ void crn_site_begin_thread(void)
     cairn_strand *strand = cairn_thread_strand();
     if (strand)
         crn_site_follow(strand);
+    if (strand && crn_site_follow_row)
+        crn_site_follow_row((cairn_priv_strand *)strand);
     end_hold();
 }
 

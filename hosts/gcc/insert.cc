@@ -5,13 +5,14 @@
  *
  * Before a call in tail position the frame is left, so that the call stays a jump. The call and its
  * return may be in different basic blocks, and other paths may lead to that return. The basic
- * blocks from such a call to the return are its *tails*: nothing there has a frame, so other paths
- * leave theirs on the edges into them.
+ * blocks after such a call, up to the return, are its *tails*. The function has no frame there, so
+ * each other path that leads into them leaves its frame on the edge.
  */
 #include "plugin.h"
 
-/* Returns true for calls during which the function must stay on the stack: allocations are charged
- * to it, and open scopes belong to it. */
+/* Returns true for calls during which the function must stay on the strand's stack: calls of Cairn,
+ * which open and close scopes of the function, and calls that allocate or free, if those are
+ * charged to functions. */
 bool crn_must_stay(gcall *call)
 {
     tree callee = gimple_call_fndecl(call);
@@ -31,8 +32,8 @@ namespace {
 
 typedef auto_vec<gcall *> call_list;
 
-/* Adds the tails of a call: the basic blocks after its own, up to the return. Returns false if
- * there is no single path. */
+/* Adds the tails of a call: the basic blocks after its own, up to the return. Returns false if the
+ * path to the return branches. */
 bool tails_of(const gcall *call, auto_bitmap &tails)
 {
     basic_block block = gimple_bb(call);
@@ -54,7 +55,8 @@ bool ends_in_tail_call(basic_block block, const call_list &calls)
     return false;
 }
 
-/* Returns true if an edge into the call's tails cannot be split. */
+/* Returns true if no leave can be inserted on some edge into the call's tails, or if the path to
+ * the return branches. */
 bool tails_are_closed(const gcall *call, const call_list &calls)
 {
     auto_bitmap tails;
@@ -73,8 +75,9 @@ bool tails_are_closed(const gcall *call, const call_list &calls)
     return false;
 }
 
-/* Finds the calls before which the frame can be left. Tells GCC that the others are no tail calls;
- * each that is taken away may close the tails of another, so the search begins anew. */
+/* Finds the tail calls before which the frame can be left, and tells GCC that the others are no
+ * tail calls. After each of these others the function has its frame, which may rule out a call that
+ * was found before: so the search begins again. */
 void find_tail_calls(call_list &calls)
 {
     basic_block block;
@@ -205,8 +208,8 @@ void insertion::restore_block(basic_block block)
         put_before(place, marker(CRN_MARKER_RESTORE), "restore");
 }
 
-/* Before a call that returns twice (setjmp), on paths that do not come from a jump: a signal
- * handler may jump to it as soon as it has stored its registers. */
+/* Inserts a restore before a call that returns twice (setjmp), on paths that do not come from a
+ * jump. A signal handler may jump as soon as setjmp has stored the registers, before it returns. */
 void insertion::restore_before(gimple_stmt_iterator place)
 {
     basic_block block = gsi_bb(place);
@@ -221,7 +224,7 @@ void insertion::restore_before(gimple_stmt_iterator place)
         gsi_insert_on_edge(into, marker(CRN_MARKER_RESTORE));
 }
 
-/* After it, for both of its returns. */
+/* Inserts a restore after a call that returns twice. Both returns pass it. */
 void insertion::restore_after(gimple_stmt_iterator place)
 {
     if (!stmt_ends_bb_p(gsi_stmt(place))) {
@@ -248,7 +251,8 @@ bool arrives_without_return(basic_block block)
     return false;
 }
 
-/* Restores frames where control arrives without a return, and where a call may return twice. */
+/* Inserts a restore where control arrives without a return, and around calls that may return
+ * twice. */
 void insertion::restore()
 {
     basic_block block;
@@ -299,7 +303,7 @@ void insert_or_count(function *function)
 {
     if (crn_chosen.small && crn_is_small_leaf(function))
         crn_count_small();
-    else
+    else if (!crn_chosen.lean || !crn_count_lean(function))
         insert(function->decl);
 }
 
@@ -311,8 +315,9 @@ void insert_or_count(function *function)
 
 const pass_data early_data = DATA("cairn_early"), insert_data = DATA("cairn_insert");
 
-/* Returns true for functions with vector variants. GCC makes a variant from the function's body,
- * and runs it once for several calls, so their markers are inserted after that. */
+/* Returns true for functions with vector variants (omp declare simd). GCC makes a variant from the
+ * function's body, and one run of it does the work of several calls. So the function gets its
+ * markers after the variants have been made. */
 bool is_for_vectors(tree function)
 {
     return lookup_attribute("omp declare simd", DECL_ATTRIBUTES(function)) != NULL_TREE;

@@ -12,6 +12,7 @@
 /* cairn_priv_strand */
 #define CRN_STRAND_TOP 0
 #define CRN_STRAND_HIGH 8
+#define CRN_STRAND_HIGH_OFF 4 /* its value while the profile is switched off */
 #define CRN_STRAND_LOW 16
 #define CRN_STRAND_CURRENT 24
 #define CRN_STRAND_LANE 32
@@ -75,5 +76,10 @@
 /* Code or a constant of this file as a string literal. */
 #define CRN_TEXT_(...) #__VA_ARGS__
 #define CRN_TEXT(...) CRN_TEXT_(__VA_ARGS__)
+
+/* crn_packed_site: the first bit of the block's flags in `column`, and the flags of --lean. */
+#define CRN_SITE_FLAGS 30
+#define CRN_BLOCK_COUNTED 1
+#define CRN_BLOCK_COUNTABLE 2
 
 #endif

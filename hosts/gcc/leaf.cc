@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds leaf functions, which call nothing, and inlined functions that call nothing. Only a signal
- * handler can use the strand's stack while one runs, and it leaves it as it was. So the frame is
- * not pushed, and the caller's context stays in a register.
+ * Finds leaf functions, and inlined functions that call nothing. While one runs, only a signal
+ * handler can use the strand's stack, and the handler leaves the stack as it was. So enter pushes
+ * no frame, and the caller's node offset stays in a register.
  */
 #include "plugin.h"
 
 #include "builtins.h"
 
-/* The variable that holds the strand, by height of a frame that is not pushed. This and the
- * following are of the function that is compiled. */
+/* Maps the height of each frame that is not pushed to the variable that holds the strand. This and
+ * the other variables of the file are about the function that is being compiled. */
 static hash_map<tree, tree> *strands;
 
 /* Returns true if the program defines the function, even if it is named like a builtin one. */
@@ -26,8 +26,8 @@ bool crn_is_of_machine(const gcall *call)
            (callee && is_inexpensive_builtin(callee) && !is_of_program(callee));
 }
 
-/* Returns true for C library functions that only work on their arguments: they call and throw
- * nothing. */
+/* Returns true for calls of C library functions that only read and write memory: they call and
+ * throw nothing. */
 static bool is_of_memory(gcall *call)
 {
     static const built_in_function functions[] = {
@@ -69,8 +69,8 @@ static bool calls_nothing(function *function)
     return true;
 }
 
-/* Returns true if the function certainly has a call that is no jump, so that GCC gives it no red
- * zone. Calls of builtin functions may become instructions. */
+/* Returns true if the function certainly makes a call that is no jump, and therefore gets no red
+ * zone from GCC. Calls of builtin functions do not count: they may become instructions. */
 static bool calls_surely(function *function)
 {
     basic_block block;
@@ -95,7 +95,8 @@ static void visit_markers(function *function, crn_marker wanted, void visit(tree
 }
 
 static bool all_known; /* each leave is of a height in `strands` */
-static bool has_call;  /* it certainly has no red zone */
+static bool has_call;  /* the function certainly has no red zone */
+static bool is_leaf;   /* the current function calls nothing that may be counted */
 static unsigned frame_count;
 
 static void add(tree height)
@@ -117,7 +118,7 @@ static void check_known(tree height)
 
 enum { BLOCKS_MOST = 64 }; /* limit of the search for the leaves of one frame, in basic blocks */
 
-/* Returns true if no marker but leaves uses the height. */
+/* Returns true if nothing but leaves uses the height. */
 static bool is_only_left(tree height)
 {
     gimple *use;
@@ -128,8 +129,8 @@ static bool is_only_left(tree height)
     return true;
 }
 
-/* Scans a basic block. Returns 1 if the frame is left in it, 0 if not, -1 if something is called
- * before. */
+/* Scans a basic block from `place` on. Returns 1 if the frame is left there, -1 if something is
+ * called before, otherwise 0. */
 static int look_for_leave(gimple_stmt_iterator place, tree height)
 {
     for (; !gsi_end_p(place); gsi_next(&place)) {
@@ -142,7 +143,8 @@ static int look_for_leave(gimple_stmt_iterator place, tree height)
     return 0;
 }
 
-/* Adds the successors that have not been seen. Returns false if the search must be given up. */
+/* Adds the block's successors that have not been seen to `work`. Returns false if the search must
+ * be given up. */
 static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitmap &seen)
 {
     edge out;
@@ -200,15 +202,19 @@ void crn_leaf_begin(function *function)
         return;
     frame_count = 0;
     visit_markers(function, CRN_MARKER_ENTER, count_frame);
-    if (!calls_nothing(function)) {
+    is_leaf = calls_nothing(function);
+    if (crn_chosen.lean)
+        return;
+    if (!is_leaf) {
         add_inlined(function);
         return;
     }
-    if (crn_chosen.standby && frame_count == 1) /* it saves its caller: saved_caller.cc */
+    if (crn_chosen.standby && frame_count == 1) /* it saves its caller (saved_caller.cc) */
         return;
     visit_markers(function, CRN_MARKER_ENTER, add);
+    /* A height that is a PHI of others is not in `strands`. */
     all_known = true;
-    visit_markers(function, CRN_MARKER_LEAVE, check_known); /* a PHI of two heights is not */
+    visit_markers(function, CRN_MARKER_LEAVE, check_known);
     if (!all_known)
         strands->empty();
 }
@@ -217,6 +223,11 @@ tree crn_leaf_strand(tree height)
 {
     tree *strand = strands->get(height);
     return strand ? *strand : NULL_TREE;
+}
+
+bool crn_calls_nothing(void)
+{
+    return is_leaf;
 }
 
 bool crn_may_have_red_zone(void)

@@ -53,6 +53,11 @@ _Static_assert(offsetof(cairn_priv_lane, nodes) == CRN_LANE_NODES, "lane nodes")
 _Static_assert(offsetof(cairn_priv_lane, node_mask) == CRN_LANE_NODE_MASK, "lane node_mask");
 _Static_assert(offsetof(crn_tree, hash) == 4 && offsetof(crn_tree, nodes) == 8, "TREE_WORDS");
 _Static_assert(sizeof(crn_node) == 8, "NODE_WORDS");
+_Static_assert(offsetof(crn_lean_group, key) == 0 && offsetof(crn_lean_group, hash) == 4,
+               "a group is looked up like a tree");
+_Static_assert(CAIRN_PRIV_BLOCK_COUNTED == CRN_BLOCK_COUNTED &&
+                   CAIRN_PRIV_BLOCK_COUNTABLE == CRN_BLOCK_COUNTABLE,
+               "flags of blocks");
 _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTERS_TO_NODE_OFFSETS,
                "CRN_COUNTERS_TO_NODE_OFFSETS");
 _Static_assert(sizeof(cairn_priv_cached_edge) == 1 << CRN_EDGE_SHIFT, "edge cache entry");

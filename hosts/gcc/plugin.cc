@@ -33,6 +33,8 @@ static bool read_choice(const char *key, const char *value)
     return crn_choose(key, value);
 }
 
+static const char *lean_list; /* file; NULL: none */
+
 static bool read_argument(const char *key, const char *value)
 {
     if (strcmp(key, "inlined") == 0)
@@ -55,7 +57,10 @@ static bool read_argument(const char *key, const char *value)
         crn_chosen.zero = true;
     else if (strcmp(key, "clones") == 0)
         crn_chosen.clones = true;
-    else if (strcmp(key, "small") == 0 && value) {
+    else if (strcmp(key, "lean") == 0) {
+        crn_chosen.lean = true;
+        lean_list = value;
+    } else if (strcmp(key, "small") == 0 && value) {
         crn_chosen.small = atoi(value);
         leave_out("functions that call nothing and have fewer than ",
                   concat(value, " statements", NULL));
@@ -102,6 +107,8 @@ __attribute__((visibility("default"))) int plugin_init(plugin_name_args *argumen
     crn_sites_begin(arguments->base_name);
     crn_stubs_begin(arguments->base_name);
     crn_tree_code_begin(arguments->base_name);
+    if (crn_chosen.lean)
+        crn_lean_begin(arguments->base_name, lean_list);
     add_passes(arguments->base_name);
     return 0;
 }

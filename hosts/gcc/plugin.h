@@ -42,6 +42,7 @@ struct crn_choice {
     bool branch;        /* each outcome of a branch is a block */
     bool zero;          /* register sites, to report those that never ran */
     bool clones;        /* clones that GCC makes are blocks of their own */
+    bool lean;          /* count the functions called most, without entering them */
     int small;          /* leave out leaf functions with fewer statements; 0: none */
     const char *left;   /* for the report: what is left out; NULL: nothing */
     const char *broken; /* for tests of the checker: the marker to omit, or "twice" */
@@ -95,6 +96,8 @@ tree crn_variable_make(const char *name, tree type, unsigned align);
 tree crn_site_of(tree function);
 /* Makes a site for something within a function. */
 tree crn_site_make(const char *name, location_t place, tree function);
+/* Adds flags, CRN_BLOCK_*, to a site made by this run of the compiler. */
+void crn_site_mark(tree site, unsigned flags);
 tree crn_site_block(tree site);
 tree crn_site_inline_cache(tree site);
 
@@ -150,6 +153,8 @@ void crn_leaf_begin(function *function);
 tree crn_leaf_strand(tree height);
 /* Returns true unless the current function certainly has no red zone. */
 bool crn_may_have_red_zone(void);
+/* Returns true if the current function calls nothing that may be counted. */
+bool crn_calls_nothing(void);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
@@ -180,6 +185,7 @@ void crn_storage_end(void);
 #define CRN_AT_GRAPH_TAG CRN_TEXT(CRN_STRAND_GRAPH_TAG)
 #define CRN_AT_LEAVE_TAG CRN_TEXT(CRN_STRAND_LEAVE_TAG)
 #define CRN_AT_BASE CRN_TEXT(CRN_STRAND_BASE)
+#define CRN_AT_HIGH_OFF CRN_TEXT(CRN_STRAND_HIGH_OFF)
 #define CRN_AT_INLINE_CACHE CRN_TEXT(CRN_STRAND_INLINE_CACHE)
 /* In a lane: */
 #define CRN_AT_NODES CRN_TEXT(CRN_LANE_NODES)
@@ -197,6 +203,9 @@ void crn_storage_end(void);
 
 /* --standby: the byte that tells whether there is a profile; one in each program or library. */
 #define CRN_SWITCH "cairn_priv_switch_1"
+
+/* The same with --lean: they set the row of the context that is then current. */
+#define CRN_FOLLOWED(stub) stub "_row"
 
 /* Writes the stub functions into each object file that calls them. */
 void crn_stubs_begin(const char *plugin);
@@ -271,6 +280,21 @@ void crn_share_counters(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tre
 
 /* Adds a counter to the current function, which is left out by --small. */
 void crn_count_small(void);
+
+/* ---- lean.cc ---------------------------------------------------------------------------- */
+
+/* Reads the list of functions to be counted: lines of name, tab, file. NULL: an estimate chooses. */
+void crn_lean_begin(const char *plugin, const char *list);
+
+/* Writes the stubs that set the row, which call those of stub.cc. */
+void crn_lean_write_stubs(void);
+
+/* Returns true if the function may be counted without being entered, before its code is known. */
+bool crn_is_lean_candidate(tree function);
+
+/* Adds a counter to the current function in place of enter and leave. Returns false if it must be
+ * entered. */
+bool crn_count_lean(function *function);
 
 /* ---- passes ----------------------------------------------------------------------------- */
 

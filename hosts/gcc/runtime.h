@@ -25,6 +25,14 @@ void crn_site_leave_leaf(uint64_t caller);
 uint64_t *crn_site_counters(crn_tree *tree);
 uint64_t crn_site_go(crn_node *node, uint64_t *word);
 
+char *crn_site_lean(crn_lean_group *group);
+void crn_site_row(void);
+void crn_site_row_entered(void);
+
+/* Sets the thread's row to that of the current context of its strand, which is held. NULL unless
+ * the program was compiled with --lean. */
+extern void (*crn_site_follow_row)(cairn_priv_strand *strand);
+
 void crn_site_small(void);
 
 /* Metric: calls of functions left out by --small. */

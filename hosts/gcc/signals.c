@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Defers signals that arrive while the runtime works on the thread's strand (hold.c).
+ * Defers signals that arrive while the strand is *held*: while the runtime works on it (hold.c).
  *
- * A handler that ran then could not record its calls, and one that jumps would leave locks held.
- * Blocking signals costs two system calls each time, so the functions that install handlers are
- * interposed: the kernel calls `deliver`, which calls the program's handler at once unless the
- * strand is held. If it is, the signal is queued again and the interrupted code continues with
- * signals blocked; the kernel delivers them when the strand is released.
+ * A handler that ran then could not record its calls, and one that jumps would leave locks held. To
+ * block signals would cost two system calls each time the strand is held. So this file interposes
+ * the functions that install handlers, and the kernel calls `deliver` in place of the program's
+ * handler. `deliver` calls that handler at once unless the strand is held. If it is, `deliver`
+ * queues the signal again, and the interrupted code continues with signals blocked. When the strand
+ * is released they are unblocked, and the kernel delivers the signal.
  *
- * Handlers of synchronous signals are installed as they are: those signals cannot wait.
+ * Handlers of synchronous signals are installed as they are: those signals cannot wait. That of
+ * SIGBUS is called by the runtime, which first looks whether the fault is in the capture.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +18,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <cairn/host.h>
 
 #include "interpose.h"
 #include "runtime.h"
@@ -36,7 +40,7 @@ static uintptr_t handlers[SIGNALS];
 #define WITH_INFO ((uintptr_t)1 << 63) /* SA_SIGINFO */
 #define ONCE ((uintptr_t)1 << 62)      /* SA_RESETHAND */
 
-static struct sigaction actions_once[SIGNALS]; /* actions with SA_RESETHAND as installed */
+static struct sigaction actions_once[SIGNALS]; /* by signal: its action, if that has SA_RESETHAND */
 
 static uintptr_t load(int number)
 {
@@ -73,8 +77,8 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 
 /* ---- delivery ---- */
 
-/* Installs a handler with SA_RESETHAND again: the kernel has set the action to SIG_DFL before it
- * called `deliver`. */
+/* Installs a handler with SA_RESETHAND again, because the kernel has set the action to SIG_DFL
+ * before it called `deliver`. */
 static void install_again(int number)
 {
     struct sigaction now;
@@ -90,9 +94,9 @@ static bool queue(int number, siginfo_t *info, bool with_info)
     return syscall(SYS_tgkill, process, thread, number) == 0;
 }
 
-/* Queues the signal again, and has the interrupted code continue with signals blocked. If handlers
- * are nested, the outermost gets here last, so that its mask is the one that will be restored.
- * Returns false if the kernel's queue is full. */
+/* Queues the signal again, and lets the interrupted code continue with signals blocked. If handlers
+ * are nested, the outermost gets here last, so the mask that it interrupted is the one to be
+ * restored. Returns false if the kernel's queue is full. */
 static bool defer(int number, siginfo_t *info, ucontext_t *context, uintptr_t handler)
 {
     uint64_t mine, interrupted;
@@ -143,7 +147,8 @@ static __sighandler_t as_handler(take_signal *function)
     return handler;
 }
 
-/* Returns true for handlers of the program; false for SIG_DFL, SIG_IGN, SIG_HOLD and SIG_ERR. */
+/* Returns true for handlers of the program; false for `deliver`, SIG_DFL, SIG_IGN, SIG_HOLD and
+ * SIG_ERR. */
 static bool is_function(__sighandler_t handler)
 {
     return (uintptr_t)handler + 1 > (uintptr_t)SIG_HOLD + 1 && handler != as_handler(deliver);
@@ -152,6 +157,8 @@ static bool is_function(__sighandler_t handler)
 CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *action,
                                            struct sigaction *before)
 {
+    if (number == SIGBUS)
+        return cairn_priv_bus_action(action, before);
     if (!is_deferrable(number))
         return real_sigaction(number, action, before);
     uintptr_t had = load(number);
@@ -175,6 +182,8 @@ CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *a
 
 static __sighandler_t install(handler_function *real, int number, __sighandler_t handler)
 {
+    if (number == SIGBUS && handler != SIG_HOLD)
+        return cairn_priv_bus_signal(handler, SA_RESTART);
     if (!is_deferrable(number))
         return real(number, handler);
     uintptr_t had = load(number);
@@ -199,7 +208,8 @@ INSTALLER(bsd_signal)
 INSTALLER(ssignal)
 INSTALLER(sigset)
 
-/* System V's signal, which programs compiled with -std=c11, for example, call. */
+/* Installs a handler as System V's signal does. Programs compiled with -std=c11, for example, call
+ * that. */
 static __sighandler_t install_once(int number, __sighandler_t handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
@@ -244,7 +254,8 @@ bool crn_site_defers_signals(void)
     void *found = dlsym(RTLD_DEFAULT, "sigaction");
     action_function *used;
     memcpy(&used, &found, sizeof used);
-    return used == crn_own_sigaction;
+    return used == crn_own_sigaction ||
+           found == dlsym(RTLD_DEFAULT, "cairn_priv_sigaction_forwards");
 }
 
 #endif

@@ -156,6 +156,13 @@ tree crn_site_make(const char *name, location_t place, tree function)
     return site;
 }
 
+void crn_site_mark(tree site, unsigned flags)
+{
+    constructor_elt &column = CONSTRUCTOR_ELTS(DECL_INITIAL(site))->last();
+    HOST_WIDE_INT number = tree_to_uhwi(column.value) | (HOST_WIDE_INT)flags << CRN_SITE_FLAGS;
+    column.value = build_int_cst(number_type(), number);
+}
+
 static tree reference(tree site, tree field)
 {
     return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);

@@ -29,7 +29,8 @@ typedef struct crn_site {
     uint32_t line, column;
     struct crn_site *parent; /* lexical parent; NULL: none */
     const char *left;        /* what was left out when the file was compiled; NULL: nothing */
-    void *spare[2];          /* pads to 64 bytes: hosts/clang finds a site by a shift */
+    uint32_t flags;          /* CAIRN_PRIV_BLOCK_* */
+    void *spare;             /* pads to 64 bytes: hosts/clang finds a site by a shift */
 } crn_site;
 
 /* The form in which the plugin writes sites. Pointers are distances from the site itself, so that a
@@ -41,7 +42,7 @@ typedef struct crn_packed_site {
     int32_t name, file;
     int32_t parent, left; /* 0: none */
     uint32_t line;        /* with CRN_SITE_PACKED */
-    uint32_t column;
+    uint32_t column;      /* with the block's flags (--lean) in the bits from CRN_SITE_FLAGS on */
 } crn_packed_site;
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
@@ -59,6 +60,31 @@ typedef struct crn_tree {
     uint32_t hash;     /* hash of the key in the edge cache */
     crn_node nodes[1]; /* and those of inlined functions */
 } crn_tree;
+
+/* --lean: functions that are counted, not entered. Those of a program or shared object form a tree
+ * without depth, so that each context has a row of counters. Each has a thread-local variable,
+ * which it would count in, and the row is laid out like these variables: the linker knows the
+ * places.
+ *
+ * In programs, functions compiled with --lean keep the distance from the variables to the row of
+ * the current context in cairn_priv_thread_row when they enter and leave, so a count is two
+ * instructions. Without a profile it is 0. Code that was compiled without --lean neither changes
+ * nor spoils it, because contexts of such code have the row of what they were called from.
+ *
+ * Shared objects have a state for each thread: key and row of the context that was current when a
+ * function was counted last. */
+typedef struct crn_lean_entry {
+    int32_t site;  /* distance from the entry */
+    int32_t place; /* of the variable among the thread-local ones */
+} crn_lean_entry;
+
+/* One in each program or shared object. */
+typedef struct crn_lean_group {
+    uint32_t key, hash; /* as in a tree */
+    int32_t first, end; /* distances from here: entries */
+    int32_t place;      /* of the state */
+    int32_t lowest;     /* place of an entry */
+} crn_lean_group;
 
 /* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
@@ -109,6 +135,18 @@ CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
  * except %rax. */
 CAIRN_API void cairn_priv_site_small(void);
 CAIRN_API void cairn_priv_call_small(void);
+
+/* Returns the row of the group's counters in the current context: where the state would be if its
+ * variables were these counters. 0 if nothing is recorded. Preserves every register except %rax. */
+CAIRN_API char *cairn_priv_site_lean(crn_lean_group *group);
+
+/* Called when a program is loaded that has such functions; `state`: distance from the thread's base
+ * to its state. Key and hash are those of its group, 0 if there is none. The last functions
+ * set cairn_priv_thread_row, and preserve every register. */
+CAIRN_API void cairn_priv_lean_begin(crn_lean_group *group, int64_t state);
+CAIRN_API extern uint32_t cairn_priv_lean_key[2];
+CAIRN_API void cairn_priv_site_row(void);
+CAIRN_API void cairn_priv_site_row_entered(void); /* behind enter */
 
 /* The same events with the usual calling convention. */
 CAIRN_API int64_t cairn_priv_call_enter(crn_site *site);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fork_lock.h"
+#include "layout.h"
 #include "runtime.h"
 
 /* The instruction by which stub_x86_64.S saves registers. 0: fxsave; 1: xsavec; otherwise xsave,
@@ -66,7 +67,8 @@ static crn_site unpacked(const crn_site *site)
                       .name = at(packed, packed->name),
                       .file = at(packed, packed->file),
                       .line = packed->line & ~CRN_SITE_PACKED,
-                      .column = packed->column,
+                      .column = packed->column & (((uint32_t)1 << CRN_SITE_FLAGS) - 1),
+                      .flags = packed->column >> CRN_SITE_FLAGS,
                       .parent = (crn_site *)(uintptr_t)at(packed, packed->parent),
                       .left = at(packed, packed->left)};
 }
@@ -138,7 +140,8 @@ static cairn_block add(const crn_site *site, cairn_profile *profile, cairn_block
                              .file = site->file,
                              .line = site->line,
                              .column = site->column,
-                             .parent = parent};
+                             .parent = parent,
+                             .flags = site->flags};
     return cairn_block_add(profile, &info);
 }
 

@@ -2,15 +2,16 @@
  *
  * The slow path of inlined enter, leave and tail call: stub_x86_64.S calls it.
  *
- * Used if a site is new, no inline cache entry matches, the stack is full or an event is pending.
- * Each function holds the strand (hold.c) while it works.
+ * It is taken if a site is new, no inline cache entry matches, the stack is full or something is
+ * pending. Each function takes the strand from its thread while it works (hold.c).
  */
 #include <stdio.h>
 
 #include "runtime.h"
 
-/* Enters the block. After a tail call, the frame that the caller gave back is pushed again and
- * replaced; without memory for it, the block is entered from its caller. */
+/* Enters the block. After a tail call, first pushes again the frame that was given up for it,
+ * then replaces that frame. Without memory for it, enters the block as a callee of that frame's
+ * caller. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
     cairn_strand *as_strand = (cairn_strand *)strand;
@@ -25,8 +26,8 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
     }
 }
 
-/* Puts the callee that was found into the edge cache, where another edge may have replaced it:
- * stubs look there after an inline cache miss. */
+/* Stores the callee that was just entered in the edge cache, where the stubs look it up after a
+ * miss in the inline cache. The entry may have been taken by another edge. */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
     const cairn_priv_lane *lane = strand->lane;
@@ -47,7 +48,7 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
     enter(strand, block);
-    if (strand->lane->base == base) /* otherwise the graph may be another, as in a child of fork */
+    if (strand->lane->base == base) /* otherwise this may be another graph, as in a child of fork */
         remember(strand, from, block);
     if (!strand->lane->inline_cache)
         cairn_priv_make_inline_cache(strand);
@@ -86,8 +87,9 @@ void crn_site_leave(int64_t height)
     crn_site_release(strand);
 }
 
-/* Returns true if code inlined into the frame's function has just given its frame back for the same
- * tail call: the callee is then called from there. The frame's guard may be above it. */
+/* Returns true if a function inlined into the frame's function has given its frame up for the same
+ * tail call. The inlined function's context is current then, and becomes the callee's caller. At
+ * most the guard of the frame is above it. */
 static bool is_given_back(const cairn_priv_strand *strand, int64_t height)
 {
     int64_t above = crn_site_height(strand) - height;
@@ -117,7 +119,7 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
     return 0;
 }
 
-/* Enters, then takes the frame off the stack again. Returns the caller, 0 without memory. */
+/* Enters the site, then pops the frame again. Returns the caller; 0 without memory. */
 static uint64_t enter_unpushed(cairn_priv_strand *strand, crn_site *site)
 {
     int64_t before = crn_site_height(strand);
@@ -135,8 +137,8 @@ uint64_t crn_site_enter_leaf(crn_site *site)
     return caller;
 }
 
-/* The time up to now is the function's, so its frame is pushed and left. There is space for it, if
- * need be behind the stack's end. */
+/* Leaves a frame that was not pushed: pushes it, so that cairn_leave charges the function's time,
+ * and pops it. If the stack is full, the spare entries behind its end have space for the frame. */
 void crn_site_leave_leaf(uint64_t caller)
 {
     cairn_strand *strand = crn_site_hold();
@@ -164,16 +166,16 @@ uint64_t crn_site_enter_saved_caller(crn_site *site)
     return saved;
 }
 
-/* Clears the flag that a tail call set, if the callee turned out not to be profiled. */
+/* Clears the flag of a tail call whose callee turned out not to be profiled. */
 static void take_back(cairn_priv_strand *strand)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
 }
 
-/* Ends a function that saved its caller. A leave pushes the caller, if need be behind the stack's
- * end, and cairn_leave pops it. A tail call writes the caller to the end of the stack, for the
- * callee's enter. The caller may be of the parent's graph in a child of fork:
- * cairn_priv_saved_caller translates it. */
+/* Handles the leave or tail call of a function that saved its caller. A leave pushes the caller, in
+ * a spare entry if the stack is full, and cairn_leave pops it. A tail call stores the caller at the
+ * end of the stack, for the callee's enter. In a child of fork the saved caller may be a node of
+ * the parent's graph: cairn_priv_saved_caller translates it. */
 static inline void end_saved_caller(uint64_t saved, bool is_tail)
 {
     cairn_strand *strand = crn_site_hold();
@@ -231,7 +233,7 @@ static void note_mismatch(cairn_strand *strand, const crn_site *site)
     static uint64_t count;
     char text[512];
     uint64_t now = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-    if (now & (now - 1)) /* not at every mismatch */
+    if (now & (now - 1)) /* only the 1st, 2nd, 4th, 8th ... mismatch is noted */
         return;
     snprintf(text, sizeof text, "%llu or more frames were not on top when they were left; one: %s",
              (unsigned long long)now, crn_site_name(site));

@@ -201,8 +201,11 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s%s%s", enter, text, crn_chosen.standby ? enter_saved_caller : "",
+        fprintf(asm_out_file, "%s%s%s%s", enter, text,
+                crn_chosen.standby || crn_chosen.lean ? enter_saved_caller : "",
                 crn_chosen.standby ? switch_ : "");
+    if (used && asm_out_file && crn_chosen.lean)
+        crn_lean_write_stubs();
     used = false;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow side of enter, leave and tail call: functions that preserve all registers but %rax,
- * which has their argument and result. They are called from the middle of code that saved nothing
- * for a call and has no red zone. Frequent cases are handled here; for the others, all registers are
- * saved, vector and x87 registers by xsave, and a C function is called (slow.c).
+ * The first part of the slow path of enter, leave and tail call: functions that preserve all
+ * registers but %rax, which has their argument and result. Their callers have saved nothing for a
+ * call and have no red zone. The functions handle frequent cases themselves. For all others they
+ * save all registers, vector and x87 registers by xsave, and call a C function (slow.c).
  */
 #include "layout.h"
 
 #define BELOW 64    /* size of registers saved below %rbp */
-#define RESULT 72   /* below %rbp: the result */
+#define RESULT 72   /* distance of the result below %rbp */
 #define LEGACY 576  /* size of xsave's first part: x87, SSE and the header */
 
-/* Register states, as bits of xsave's mask, with their sizes in its area. */
+/* Register states: their bits in xsave's mask, and their sizes in its area. */
 #define STATES 0xe7 /* all that are saved: x87, SSE, AVX, AVX-512 */
 #define SSE 2
 #define AVX 4       /* 256 bytes */
@@ -76,8 +76,9 @@
 \name:
         .endm
 
-/* Begins a function that enters a site (%rax). Leaves the strand in %rdi, and the end of its stack
- * in %rdx. Goes to 2 without a strand or without space for a frame. */
+/* Begins a function that enters a site, which is in %rax. Loads the strand into %rdi, and the
+ * address of its stack's end into %rdx. Goes to label 2 if there is no strand, no space for a
+ * frame, or something is pending. */
         .macro begin_enter name
         .globl  \name
         function \name
@@ -116,10 +117,11 @@
         movq    %rax, 568(%rsp)
         .endm
 
-/* Calls \function with %rdi and the caller's %r11 as arguments. Returns its result in %rax. Saves
- * only the register states that are in use, if the processor tells which, because the stack may be
- * a signal handler's, and small; xrstor resets the others to their initial values, which they had.
- * crn_site_xsave (sites.c) selects the instruction. */
+/* Calls \function with %rdi and the caller's %r11 as arguments, and returns its result in %rax.
+ * Preserves vector and x87 registers. crn_site_xsave (sites.c) selects the instruction that saves
+ * them. If the processor tells which register states are in use, only those are saved, because the
+ * stack may be a small one, a signal handler's. xrstor then resets the others to their initial
+ * values, which they had. */
         .macro call_with_all function
         subq    $(RESULT - BELOW), %rsp
         movl    crn_site_xsave(%rip), %esi
@@ -170,9 +172,9 @@
         .endm
 
         .text
-/* Finds the block's entry in the edge cache, as crn_graph_recall does. %rax: the site, %e\from:
- * current node offset, %\lane: the lane. Returns the entry's address in %r\entry; clobbers %r9.
- * Goes to 2 if there is none, as for a new site. */
+/* Finds the entry of an edge in the edge cache, as crn_graph_recall does. %rax: the site of the
+ * callee; %e\from: the current node offset; %\lane: the lane. Returns the entry's address in
+ * %r\entry; clobbers %r9. Goes to label 2 if the edge is not there, as for a new site. */
         .macro look_up_edge from lane entry
         imull   $CRN_INLINE_CACHE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
         addl    %e\from, %e\entry
@@ -186,8 +188,8 @@
         jne     2f
         .endm
 
-/* cairn_priv_site_enter: enters if nothing is pending and the edge cache has the callee, which then
- * replaces another one in the record's cached callees. */
+/* cairn_priv_site_enter: enters a site if nothing is pending and the edge cache has the callee.
+ * Stores the callee in the current record, in place of another cached callee. */
         begin_enter cairn_priv_site_enter
         movq    CRN_STRAND_CURRENT(%rdi), %rsi
         movq    CRN_STRAND_LANE(%rdi), %r8
@@ -207,9 +209,10 @@
         addq    $1, (%r8,%r9,8)
         end_enter cairn_priv_site_enter, site_enter_all
 
-/* Looks up the callee of a packed site's block, in the current record, then in the edge cache.
- * %rax: the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset in
- * %rdx; clobbers %r9. Goes to 2 if it is not cached. */
+/* Looks up the callee of a crn_packed_site (site.h): first among those that the current record
+ * caches, then in the edge cache. %rax: the site; %rcx: the current node offset; %rsi: the lane;
+ * %r8: the address of its records. Returns the callee's node offset in %rdx; clobbers %r9. Goes to
+ * label 2 if neither has it. */
         .macro look_up_block
         imull   $CRN_RECORD_CALLEE_FACTOR, CRN_SITE_BLOCK(%rax), %edx
         leaq    (%rdx,%rdx,4), %rdx
@@ -224,11 +227,11 @@
 3:
         .endm
 
-/* Makes a function that enters a packed site after an inline cache miss, if nothing is pending and
- * the callee is cached elsewhere. It stores the edge in the inline cache. If `pushed`, it pushes
- * the frame with a guard and returns the height; otherwise it returns the caller, with the graph's
- * tag if `tagged`. `above`: bytes by which the stack pointer is lower than in the code that looked
- * the inline cache up. */
+/* Makes a function that enters a crn_packed_site after a miss in the inline cache, if nothing is
+ * pending and another cache has the callee. It stores the edge in the inline cache. If `pushed`, it
+ * pushes the frame with a guard and returns the height. Otherwise it returns the caller's node
+ * offset, plus the graph's tag if `tagged`. `above`: how many bytes higher the stack pointer was
+ * when the inline cache was looked up, apart from what this function has pushed. */
         .macro enter_known name pushed tagged above slowly
         begin_enter \name
         movq    CRN_STRAND_LANE(%rdi), %rsi
@@ -239,7 +242,7 @@
         CRN_CACHE_INDEX(%r9d, %r9d)
         shll    $3, %r9d
         addl    CRN_SITE_INLINE_CACHE(%rax), %r9d
-        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below it: block 0, which has no cache */
+        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below it: block 0's cache: there is none */
         jb      4f
         movq    CRN_LANE_INLINE_CACHE(%rsi), %rax
         testq   %rax, %rax
@@ -253,11 +256,11 @@
 4:      addq    $1, (%r8,%rdx,8)
         movq    CRN_STRAND_TOP(%rdi), %rax
         testq   %rcx, %rcx
-        cmovsl  (%rax), %ecx            /* caller of the frame that was given back */
+        cmovsl  (%rax), %ecx            /* after a tail call: the caller, which it stored there */
         .if \pushed
         addq    $8, CRN_STRAND_TOP(%rdi)
         movl    %edx, 4(%rax)
-        movl    %ecx, (%rax)            /* after `top`: a signal handler may push at the end */
+        movl    %ecx, (%rax)            /* stored after `top`: a signal handler may push there */
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         addq    $4, %rax
         subq    CRN_STRAND_BOTTOM(%rdi), %rax
@@ -275,7 +278,8 @@
         enter_known cairn_priv_site_enter_saved_caller, 0, 1, 8, site_enter_saved_caller_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
 
-/* Makes a function that calls the C function with %rax and %r11 as arguments. */
+/* Makes a function that calls the C function with %rax and %r11 as arguments, and preserves all
+ * other registers. */
         .macro slow_path name c_function
         function \name
         save
@@ -296,7 +300,25 @@
         slow_path site_enter_guarded_all, crn_site_enter_guarded
         slow_path site_enter_saved_caller_all, crn_site_enter_saved_caller
         slow_path site_enter_leaf_all, crn_site_enter_leaf
-        slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf, counters, go, small
+        slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf, counters, go, small, lean
+
+/* Preserves %rax, too. */
+        .macro  row_path name
+        .globl  cairn_priv_site_\name
+        function cairn_priv_site_\name
+        .cfi_startproc
+        endbr64
+        push    rax
+        call    site_\name\()_all
+        pop     rax
+        ret
+        .cfi_endproc
+        .size   cairn_priv_site_\name, . - cairn_priv_site_\name
+        slow_path site_\name\()_all, crn_site_\name
+        .endm
+
+        row_path row
+        row_path row_entered
 
 /* cairn_priv_site_call: calls the function in %rax with %rdi as argument. */
         .globl  cairn_priv_site_call

@@ -153,6 +153,7 @@ static bool start_charging_thread(void)
 {
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
     sem_init(&crn_time_wake, 0, 0);
     stops = crn_time_sleeps = false;
     pthread_sigmask(SIG_SETMASK, &all, &mask);

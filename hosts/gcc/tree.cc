@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Replaces frames of inlined functions by counters. While an inlined function calls nothing, it
- * need not be entered: one instruction counts its call. So the frames of all functions inlined into
- * a function are removed. Around each remaining call, the inlined functions that contain it are
- * entered at once, and left.
+ * Replaces enter and leave of inlined functions by counters. While an inlined function calls
+ * nothing, it need not be entered: one instruction counts its call. Around each call that remains,
+ * the inlined functions that contain it are entered together, and left together.
  *
- * This needs to know the innermost inlined function at each point (places.h), the same on all
- * paths; otherwise frames stay. `which` is an index of places.h: a function inlined at a certain
- * place. Those that are called or make calls become nodes of a counter tree (tree_code.cc).
+ * This is possible only if the innermost inlined function at each point is the same on all paths
+ * (places.h). Otherwise enter and leave stay. The index `which` stands for a function inlined at
+ * one place, a node of places.h. Those that are entered or make calls become nodes of a counter
+ * tree (tree_code.cc), which are numbered.
+ *
+ * A *stretch* is code without branches, and without calls that may not return. One addition counts
+ * all calls of a node in a stretch.
  */
 #include "places.h"
 
@@ -15,10 +18,10 @@ namespace {
 
 enum { NODES_MOST = 4096 };
 
-/* The use of an inlined function. */
+/* Notes about a function inlined at one place. */
 struct use {
-    int number;  /* of its node in the tree; 0: not used */
-    int stretch; /* index of the stretch of its last call; -1: none */
+    int number;  /* number of its node in the counter tree; 0: it needs none */
+    int stretch; /* index in `stretches` of the last one that calls it; -1: none */
 };
 
 class counting {
@@ -29,19 +32,20 @@ class counting {
   private:
     tree own; /* the function's site */
     crn_places &places;
-    auto_vec<use> uses;      /* by index of places */
-    auto_vec<gimple *> dead; /* assignments in place of removed enters */
+    auto_vec<use> uses;      /* indexed like `places` */
+    auto_vec<gimple *> dead; /* assignments that took the place of enters */
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* by the first enter of a node in a stretch: its index */
-    tree made;                          /* the tree's variable */
+    hash_map<gimple *, unsigned> calls; /* index in `stretches` by a node's first enter there */
+    tree made;                          /* variable that describes the counter tree */
     tree counters;                      /* variable with the address of the counters */
     tree height;                        /* variable with the height of the function's own frame */
     struct {
-        gimple *leave; /* after the call */
+        gimple *leave; /* the leave after that call */
         tree caller;
         int which;
-    } last = {}; /* the last surrounded call in this basic block; its node may stay current */
+    } last = {}; /* the last call in this basic block for which a node was entered; the node may
+                    stay current */
 
     void need(int which);
     void number();
@@ -90,14 +94,14 @@ bool runs_no_program_code(gcall *call)
     }
 }
 
-/* Makes an inlined function, and those that it is inlined into, nodes of the tree. */
+/* Notes that an inlined function, and each that it is inlined into, needs a node. */
 void counting::need(int which)
 {
     for (; which > 0 && !uses[which].number; which = places[which].above)
         uses[which].number = 1;
 }
 
-/* Makes and numbers the tree's nodes. */
+/* Finds the functions that need nodes, and numbers them. */
 void counting::number()
 {
     basic_block block;
@@ -118,7 +122,7 @@ void counting::number()
     }
 }
 
-/* Adds a call of an inlined function in the stretch with that number. */
+/* Counts a call of an inlined function in the stretch with that number. */
 void counting::take_call(gimple *enter, int which, unsigned stretch)
 {
     use &called = uses[which];
@@ -131,7 +135,8 @@ void counting::take_call(gimple *enter, int which, unsigned stretch)
     stretches.safe_push({(unsigned)called.number, stretch, 1});
 }
 
-/* Returns true for calls and assembler statements that may not return. */
+/* Returns true for statements that may not return: calls that run the program's code, and assembler
+ * statements that are no markers. */
 bool ends_stretch(gimple *statement)
 {
     gcall *call = dyn_cast<gcall *>(statement);
@@ -156,7 +161,8 @@ void counting::take_calls()
     }
 }
 
-/* Removes the enter. The first in a stretch becomes an addition to the node's counter. */
+/* Removes an enter. If it is the node's first in a stretch, inserts the addition of all calls there
+ * to the node's counter, unless the node shares another one's. */
 void counting::count(gimple_stmt_iterator *place, int which)
 {
     gimple *enter = gsi_stmt(*place);
@@ -171,7 +177,7 @@ void counting::count(gimple_stmt_iterator *place, int which)
     dead.safe_push(nothing);
 }
 
-/* Makes the function's own enter look up the counters. */
+/* Makes the function's own enter look up the address of the counters. */
 void counting::begin(gimple_stmt_iterator *place)
 {
     tree found = make_ssa_name(TREE_TYPE(counters));
@@ -181,7 +187,8 @@ void counting::begin(gimple_stmt_iterator *place)
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
 
-/* Makes the node current before a call. Returns the caller, for the leave after it. */
+/* Makes the node current before a call. Returns the caller, which the leave after the call makes
+ * current again. */
 tree counting::go(gimple_stmt_iterator *place, int which)
 {
     tree caller = make_ssa_name(long_long_integer_type_node);
@@ -190,8 +197,9 @@ tree counting::go(gimple_stmt_iterator *place, int which)
     return caller;
 }
 
-/* Makes the node current before a call, and leaves it after the call. If the call before it was the
- * same node's, and nothing in between needs another context, the node stays current. */
+/* Makes the node current before a call, and leaves it after the call. If the call before this
+ * one was made in the same node, and nothing in between needs another context, the node stays
+ * current. */
 void counting::surround(gimple_stmt_iterator place, int which)
 {
     gcall *call = as_a<gcall *>(gsi_stmt(place));
@@ -218,8 +226,8 @@ void counting::take_back_leave()
     gsi_remove(&place, true);
 }
 
-/* `now`, `next`: the innermost inlined functions before and after the marker. `jumps`: a tail call
- * was begun. */
+/* Removes or replaces a marker. `now`, `next`: indices of the innermost inlined functions before
+ * and after it. `*jumps` is true between the first and the last marker of a tail call. */
 void counting::change_marker(gimple_stmt_iterator *place, int now, int next, bool *jumps)
 {
     gimple *marker = gsi_stmt(*place);
@@ -237,7 +245,7 @@ void counting::change_marker(gimple_stmt_iterator *place, int now, int next, boo
                         crn_marker_make(CRN_MARKER_RESTORE, own, height, gimple_location(marker)),
                         false);
         break;
-    case CRN_MARKER_TAIL: /* of several for one call, the first is of the innermost function */
+    case CRN_MARKER_TAIL: /* a call may have several: the innermost function's is the first */
         if (now && !*jumps)
             go(place, now);
         *jumps = now;
@@ -245,7 +253,7 @@ void counting::change_marker(gimple_stmt_iterator *place, int now, int next, boo
     default:
         if (!now) {
             if (last.leave && crn_marker_of(marker) == CRN_MARKER_LEAVE)
-                take_back_leave(); /* the current context is set here anyway */
+                take_back_leave(); /* this leave sets the current context anyway */
             last = {};
             break;
         }
@@ -270,7 +278,7 @@ void counting::change(basic_block block)
             continue;
         }
         gimple_stmt_iterator place = i;
-        gsi_next(&i); /* skips what is inserted behind the call */
+        gsi_next(&i); /* advances before anything is inserted behind the statement */
         if (!ends_stretch(statement))
             continue;
         if (is_gimple_call(statement) && now > 0)
@@ -305,7 +313,7 @@ void counting::change()
     gsi_commit_edge_inserts();
 }
 
-/* Returns the site of the function's own frame, if inlined functions have frames as well. */
+/* Returns the site of the function's own enter, which no branch precedes. NULL if there is none. */
 tree own_site(function *function)
 {
     bool others = false;
@@ -327,8 +335,8 @@ tree own_site(function *function)
     }
 }
 
-/* Returns true if the function calls Cairn itself. The context of a scope or span that is open at a
- * call is below the inlined function's, which therefore needs its frame. */
+/* Returns true if the function calls Cairn, as scopes and spans do. The context of an open scope or
+ * span is below that of the inlined function, which must therefore be entered. */
 bool has_scopes(function *function)
 {
     basic_block block;

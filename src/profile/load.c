@@ -47,7 +47,8 @@ static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
                                .file = crn_capture_text_at(&texts, block->file),
                                .line = block->line,
                                .column = block->column,
-                               .parent = block->parent < b ? block->parent : 0};
+                               .parent = block->parent < b ? block->parent : 0,
+                               .flags = block->flags};
         crn_profile_put_named(profile, &info);
     }
     for (uint32_t m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX && m < snapshot->metric_count; m++)
@@ -154,6 +155,9 @@ static void put_lost_spans(crn_profile *profile, const crn_snapshot *snapshot)
         note(profile, "out_of_space", refused == CRN_REFUSED_LIMIT ? "file_limit" : "disk");
 }
 
+/* Values of the note "damage", which copies of the capture keep. */
+enum { DAMAGE_PARTS = 1, DAMAGE_TRUNCATED = 2 };
+
 static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
 {
     static const char *const walls[] = {"off", "sampled", "exact"};
@@ -178,6 +182,8 @@ static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
     note(profile, "samples", "%" PRIu64, snapshot->samples);
     note(profile, "tick_samples", "%" PRIu64, snapshot->tick_samples);
     put_lost_spans(profile, snapshot);
+    if (snapshot->truncated || snapshot->damaged)
+        note(profile, "damage", "%d", snapshot->truncated ? DAMAGE_TRUNCATED : DAMAGE_PARTS);
     if (header->stopped_by)
         note(profile, "stopped_by", "%" PRIu32, header->stopped_by);
     note(profile, "state", "%s",
@@ -219,9 +225,10 @@ static void put_cost(crn_profile *profile)
 
 static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
 {
-    if (snapshot->truncated)
+    int damage = atoi(crn_profile_note(profile, "damage", "0"));
+    if (damage == DAMAGE_TRUNCATED)
         warn(profile, "the file is truncated: the complete part is shown");
-    else if (snapshot->damaged)
+    else if (damage)
         warn(profile, "parts of the file are damaged and were left out");
     int stopped_by = atoi(crn_profile_note(profile, "stopped_by", "0"));
     if (stopped_by)

@@ -19,6 +19,7 @@ typedef struct crn_block_info {
     const char *file; /* "" if unknown */
     uint32_t line, column;
     uint32_t parent; /* block of the lexical parent, 0 if none */
+    uint32_t flags;  /* CAIRN_PRIV_BLOCK_* */
 } crn_block_info;
 
 /* An edge that is not part of the tree: the back edge of a cycle, or a fold by a limit. The calls

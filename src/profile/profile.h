@@ -20,6 +20,7 @@
 #include "profile/instances.h"
 #include "profile/interval.h"
 #include "profile/lanes.h"
+#include "profile/lean.h"
 #include "profile/left_out.h"
 #include "profile/live.h"
 #include "profile/merge.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * wander.h - calls that make new contexts all the time, for programs that are interrupted meanwhile.
+ * wander.h - calls that make new contexts all the time, for programs that are interrupted
+ * meanwhile.
  */
 #include "noipa.h"
 
