@@ -28,7 +28,7 @@ static struct {
     const char *not_alloc;  /* an option that excludes --alloc */
     const char *alloc_mean; /* "exact", a number, or NULL */
     uint64_t period_ns;     /* 0: not given */
-    bool alloc, outside, quiet;
+    bool alloc, locks, outside, quiet;
     int mode_count, word; /* word: index of a choice, which is not used */
     long number;          /* likewise */
     char **program;       /* with its arguments */
@@ -173,6 +173,12 @@ static const crn_option options[] = {
      .more = "Without --wall, --cpu and --ticks the report shows memory first. See "
              "ALLOCATIONS.",
      .set = set_alloc},
+    {"locks",
+     .help = "Record mutexes, condition variables and semaphores as spans, for cairn whatif: of "
+             "native programs, with or without libcairn",
+     .more = "A library is preloaded; see docs/WHATIF.md. Needs --spans=first, the default. Locks "
+             "of a process are numbered unless the dynamic linker knows their names.",
+     .flag = &given.locks},
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
     {"outside",
@@ -286,15 +292,23 @@ static int run_native(const char *path, bool script)
         return crn_cli_fail(
             "%s is a native program: --%s cannot be combined with --alloc; run it once for each",
             path, given.not_alloc);
+    if (given.locks && (given.alloc || given.outside))
+        return crn_cli_fail("--locks cannot be combined with --%s; run %s once for each",
+                            given.alloc ? "alloc" : "outside", path);
+    if (given.locks && script)
+        return crn_cli_fail("%s is a script: --locks is for native programs", path);
+    if (given.locks && !crn_run_may_record_locks(path))
+        return CRN_EXIT_BAD;
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
-    bool sample = !given.alloc && (script || !crn_run_uses_cairn(path));
+    bool sample = !given.alloc && !given.locks && (script || !crn_run_uses_cairn(path));
     char *output = absolute(given.output), *sampled = sample ? sampled_name(output) : NULL;
     crn_run run = {.program = given.program,
                    .path = path,
                    .output = output,
                    .quiet = given.quiet,
                    .alloc = given.alloc,
+                   .locks = given.locks,
                    .sampled = sampled,
                    .outside = sample && given.outside ? "" : NULL,
                    .period_ns = given.period_ns ? given.period_ns : 1000000,
@@ -331,11 +345,14 @@ static char *numbered(const char *output)
 /* Replaces this process by the host. */
 static int run_script(const char *script)
 {
+    if (given.locks)
+        return crn_cli_fail("%s is no native program: --locks is for these", script);
     const char *host = crn_run_host(script);
     if (!host)
-        return crn_cli_fail("the host for scripts, such as cairn-lua5.4, is neither beside the tool "
-                            "nor in %s: install it, or build with -Dlua=enabled",
-                            CAIRN_LIBEXEC_DIR);
+        return crn_cli_fail(
+            "the host for scripts, such as cairn-lua5.4, is neither beside the tool "
+            "nor in %s: install it, or build with -Dlua=enabled",
+            CAIRN_LIBEXEC_DIR);
     static char end[] = "--";
     static const crn_option output = {.name = "output"}, labels = {.name = "labels"};
     pass(NULL, &output, numbered(given.output));

@@ -108,8 +108,13 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
     case CRN_DOUBT_ASYNC:
         add(reasons,
             "\"%.100s\" is asynchronous: its spans keep their lengths, since nothing says what "
-            "ends "
-            "them",
+            "ends them",
+            name);
+        break;
+    case CRN_DOUBT_CONDITION:
+        add(reasons,
+            "waits for the condition variable \"%.100s\" are known only where a thread had to "
+            "wait: hand jobs off (cairn_handoff_take), or say what spans wait for",
             name);
         break;
     }

@@ -55,6 +55,19 @@ static void until_told(crn_outside *outside, uint64_t for_ns)
     sampled = NULL;
 }
 
+static void say_cost(uint64_t samples, crn_outside_stops stops)
+{
+    const double ns_in_ms = 1e6;
+    fprintf(stderr, "%s: %llu samples; ", crn_cli_name, (unsigned long long)samples);
+    if (stops.count)
+        fprintf(stderr,
+                "the kernel allows no others, so threads were stopped for them: %.1f ms in all, "
+                "%.2f ms the longest\n",
+                (double)stops.total_ns / ns_in_ms, (double)stops.longest_ns / ns_in_ms);
+    else
+        fputs("the process was not stopped for them\n", stderr);
+}
+
 int crn_run_attach(const crn_run *run, int process, uint64_t period_ns, uint64_t for_ns)
 {
     char command[1024], why[512];
@@ -76,10 +89,10 @@ int crn_run_attach(const crn_run *run, int process, uint64_t period_ns, uint64_t
                 for_ns ? "Ctrl-C ends it early" : "until it ends, or Ctrl-C");
     until_told(outside, for_ns);
     uint64_t samples = crn_outside_samples(outside);
+    crn_outside_stops stops = crn_outside_stopped(outside);
     crn_outside_end(outside);
     if (talks)
-        fprintf(stderr, "%s: %llu samples; the process was not stopped for them\n", crn_cli_name,
-                (unsigned long long)samples);
+        say_cost(samples, stops);
     crn_run_finish(run, 0, 0);
     crn_free(labels);
     return CRN_EXIT_OK;

@@ -127,9 +127,9 @@ static void say_what_to_do(const crn_run *run)
                      "use libc's loader",
                      run->path, run->output);
     else
-        crn_cli_fail("%s left no capture: it ended before it used libcairn, or could not create "
-                     "one",
-                     run->path);
+        crn_cli_fail("%s left no capture: it %s, or could not create one", run->path,
+                     run->locks ? "used no mutex, condition variable or semaphore"
+                                : "ended before it used libcairn");
 }
 
 /* Processes of this run keep each other's captures, and replace those of earlier runs. */
@@ -183,7 +183,7 @@ int crn_run_native(const crn_run *run)
         setenv("CAIRN_LABELS", labels, 1);
         crn_free(labels);
     }
-    if ((run->alloc || (run->sampled && !run->outside)) && !crn_run_preload(run))
+    if ((run->alloc || run->locks || (run->sampled && !run->outside)) && !crn_run_preload(run))
         return CRN_EXIT_BAD;
     int status = 0;
     uint64_t began = now_ns();

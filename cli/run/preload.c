@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs as they are: preloads libcairn-sample, which samples time, or libcairn-alloc, which
- * records allocations.
+ * Programs as they are: preloads libcairn-sample, which samples time, libcairn-alloc, which records
+ * allocations, or libcairn-locks, which records locks.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,27 +28,49 @@
 
 #define USUAL_MEAN "524288"
 
+enum { LOADER_SIZE = 256 /* of a path of a loader; the rest is cut off */ };
+
+/* Returns which library is preloaded: libcairn-NAME. */
+static const char *host_of(const crn_run *run)
+{
+    return run->alloc ? "alloc" : run->locks ? "locks" : "sample";
+}
+
 /* The link without a number is in the development package. */
 static const char *library_of(const crn_run *run)
 {
-    return run->alloc ? "libcairn-alloc.so." CAIRN_SOVERSION
-                      : "libcairn-sample.so." CAIRN_SOVERSION;
+    return run->alloc   ? "libcairn-alloc.so." CAIRN_SOVERSION
+           : run->locks ? "libcairn-locks.so." CAIRN_SOVERSION
+                        : "libcairn-sample.so." CAIRN_SOVERSION;
 }
 
 /* ---- before the program ------------------------------------------------------------ */
 
-/* Returns true for programs without a dynamic loader, which handles LD_PRELOAD. */
-static bool is_static(int file, const Elf64_Ehdr *header)
+/* Reads the path of the program's dynamic loader, which handles LD_PRELOAD. False if it has none.
+ */
+static bool read_loader(int file, const Elf64_Ehdr *header, char path[LOADER_SIZE])
 {
     for (unsigned i = 0; i < header->e_phnum && header->e_phentsize == sizeof(Elf64_Phdr); i++) {
         Elf64_Phdr entry;
         off_t place = (off_t)(header->e_phoff + i * sizeof entry);
         if (pread(file, &entry, sizeof entry, place) != (ssize_t)sizeof entry)
-            return false;
-        if (entry.p_type == PT_INTERP)
-            return false;
+            break;
+        if (entry.p_type != PT_INTERP)
+            continue;
+        size_t most = entry.p_filesz < LOADER_SIZE ? entry.p_filesz : LOADER_SIZE - 1;
+        ssize_t size = pread(file, path, most, (off_t)entry.p_offset);
+        path[size > 0 ? size : 0] = '\0';
+        return true;
     }
-    return true;
+    return false;
+}
+
+/* Returns true for the loader of glibc, with which Cairn's libraries are linked; another libc's
+ * refuses to start a program with them. */
+static bool is_glibc(const char *loader)
+{
+    const char *slash = strrchr(loader, '/');
+    return strncmp(slash ? slash + 1 : loader, "ld-", 3) == 0 && !strstr(loader, "ld-musl");
 }
 
 /* The loader ignores LD_PRELOAD for programs that gain privileges. */
@@ -93,6 +115,7 @@ static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
 {
     Elf64_Ehdr header = {0};
     const char *why = NULL;
+    char loader[LOADER_SIZE];
     *foreign = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -102,10 +125,12 @@ static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
     *foreign = is_elf && !is_for_this_machine(&header);
     if (*foreign)
         why = "is for another architecture than cairn's libraries";
-    else if (is_elf && is_static(file, &header))
+    else if (is_elf && !read_loader(file, &header, loader))
         why = alloc ? "is linked statically, so its malloc cannot be interposed; link it "
                       "dynamically, or with libcairn-alloc.so"
                     : "is linked statically";
+    else if (is_elf && !is_glibc(loader))
+        why = "is linked with another libc than cairn's libraries";
     else if (is_privileged(file))
         why = alloc ? "is set-uid, set-gid or has capabilities, so the loader ignores LD_PRELOAD; "
                       "run it as its owner, or a copy without them"
@@ -131,9 +156,9 @@ bool crn_run_choose_sampler(crn_run *run, const char *path)
     return true;
 }
 
-bool crn_run_uses_cairn(const char *path)
+/* Returns true if the file has one of two texts; the second may be NULL. */
+static bool has_text(const char *path, const char *text, const char *other)
 {
-    static const char needed[] = "libcairn", linked[] = "CAIRN_OUT";
     struct stat info;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &info) != 0 || info.st_size <= 0) {
@@ -146,10 +171,26 @@ bool crn_run_uses_cairn(const char *path)
     close(file);
     if (bytes == MAP_FAILED)
         return false;
-    bool uses = memmem(bytes, size, needed, sizeof needed - 1) ||
-                memmem(bytes, size, linked, sizeof linked - 1);
+    bool has = memmem(bytes, size, text, strlen(text)) ||
+               (other && memmem(bytes, size, other, strlen(other)));
     munmap(bytes, size);
-    return uses;
+    return has;
+}
+
+bool crn_run_uses_cairn(const char *path)
+{
+    return has_text(path, "libcairn", "CAIRN_OUT");
+}
+
+bool crn_run_may_record_locks(const char *path)
+{
+    bool foreign;
+    const char *obstacle = obstacle_of(path, false, &foreign);
+    if (!obstacle && !has_text(path, "libcairn.so", NULL) && has_text(path, "CAIRN_OUT", NULL))
+        obstacle = "contains libcairn; link it with libcairn.so";
+    if (obstacle)
+        crn_cli_fail("%s: --locks cannot record its locks: it %s", path, obstacle);
+    return !obstacle;
 }
 
 /* Finds the library: beside the tool in a build directory; installed, below the same prefix or the
@@ -168,7 +209,7 @@ static bool find_library(const crn_run *run, char *path, size_t size)
         *slash = '\0';
     for (size_t i = 0; i < 5; i++) {
         if (i == 0)
-            snprintf(path, size, places[i], self, run->alloc ? "alloc" : "sample", name);
+            snprintf(path, size, places[i], self, host_of(run), name);
         else if (i < 3)
             snprintf(path, size, places[i], self, name);
         else
@@ -199,11 +240,12 @@ bool crn_run_preload(const crn_run *run)
     snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     crn_free(preload);
-    if (run->alloc) {
+    if (run->alloc)
         setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
-    } else {
+    else if (run->locks)
+        setenv("CAIRN_LOCKS", "on", 1);
+    else
         setenv("CAIRN_SAMPLE", run->sampled, 1);
-    }
     return true;
 }
 

@@ -20,6 +20,7 @@ typedef struct crn_run {
     bool quiet;
     bool attached;          /* to a process that ran already */
     bool alloc;             /* preload libcairn-alloc */
+    bool locks;             /* preload libcairn-locks */
     const char *sampled;    /* sample time into this capture; or NULL */
     const char *outside;    /* why it is sampled from outside; NULL: preload libcairn-sample */
     uint64_t period_ns;     /* of the sampler from outside */
@@ -46,6 +47,10 @@ bool crn_run_choose_sampler(crn_run *run, const char *path);
 
 /* Returns true if the program at `path` contains libcairn or names it, and so profiles itself. */
 bool crn_run_uses_cairn(const char *path);
+
+/* Returns true if libcairn-locks can be preloaded into the program at `path`; otherwise prints the
+ * reason. */
+bool crn_run_may_record_locks(const char *path);
 
 /* Returns the interpreter that the #! of the file at `path` names, if it is not a host's, such as
  * Lua's. Otherwise NULL. Free it with crn_free. */

@@ -22,8 +22,8 @@ typedef struct change {
  * heap holds only the next change of each lane, the earliest on top. */
 typedef struct changes {
     crn_replay *replay;
-    crn_writer *writers;  /* by lane */
-    crn_stretch *stretch; /* by lane: the piece of work whose begin or end is next */
+    crn_writer *writers; /* by lane */
+    crn_piece *piece;    /* by lane: the piece of work whose begin or end is next */
     uint8_t *over;
     change *heap;
     uint32_t count;
@@ -60,13 +60,13 @@ static changes changes_new(crn_replay *replay, bool dry)
     uint32_t lanes = replay->trace->lane_count;
     changes changes = {.replay = replay,
                        .writers = crn_calloc(lanes + (size_t)1, sizeof *changes.writers),
-                       .stretch = crn_calloc(lanes + (size_t)1, sizeof *changes.stretch),
+                       .piece = crn_calloc(lanes + (size_t)1, sizeof *changes.piece),
                        .over = crn_walk_bits(replay),
                        .heap = crn_calloc(lanes + (size_t)1, sizeof *changes.heap)};
     for (uint32_t lane = 0; lane < lanes; lane++) {
         crn_writer_begin(&changes.writers[lane], replay, lane, changes.over, dry);
-        if (crn_writer_next(&changes.writers[lane], &changes.stretch[lane]))
-            changes.heap[changes.count++] = (change){changes.stretch[lane].from, lane, 1};
+        if (crn_writer_next(&changes.writers[lane], &changes.piece[lane]))
+            changes.heap[changes.count++] = (change){changes.piece[lane].from, lane, 1};
     }
     for (uint32_t at = changes.count / 2; at-- > 0;)
         sift_down(&changes, at, changes.heap[at]);
@@ -78,7 +78,7 @@ static void changes_free(changes *changes)
     for (uint32_t lane = 0; lane < changes->replay->trace->lane_count; lane++)
         crn_writer_end(&changes->writers[lane]);
     crn_free(changes->writers);
-    crn_free(changes->stretch);
+    crn_free(changes->piece);
     crn_free(changes->over);
     crn_free(changes->heap);
 }
@@ -89,18 +89,18 @@ static int32_t pass(changes *changes, uint64_t amount)
 {
     change next = changes->heap[0];
     crn_writer *writer = &changes->writers[next.lane];
-    crn_stretch *stretch = &changes->stretch[next.lane];
+    crn_piece *piece = &changes->piece[next.lane];
     int32_t by = next.by;
     if (next.by > 0) {
-        next.time += stretch->amount;
+        next.time += piece->amount;
         next.by = -1;
     } else {
         crn_writer_put(writer, amount);
-        if (crn_writer_next(writer, stretch)) {
-            bool goes_on = stretch->from == next.time;
+        if (crn_writer_next(writer, piece)) {
+            bool goes_on = piece->from == next.time;
             by += goes_on;
-            next = (change){stretch->from + (goes_on ? stretch->amount : 0), next.lane,
-                            goes_on ? -1 : 1};
+            next =
+                (change){piece->from + (goes_on ? piece->amount : 0), next.lane, goes_on ? -1 : 1};
         } else {
             next = changes->heap[--changes->count];
         }
@@ -318,7 +318,7 @@ static void share_processors(crn_replay *replay)
         double own = had - begun[now.lane]; /* of the piece of work that ends here */
         begun[now.lane] = had;
         working += pass(&changes, replay->facts.shared ? (uint64_t)(own + 0.5)
-                                                       : changes.stretch[now.lane].amount);
+                                                       : changes.piece[now.lane].amount);
     }
     crn_free(begun);
     changes_free(&changes);
@@ -330,10 +330,10 @@ static void write_lanes(crn_replay *replay)
     uint8_t *over = crn_walk_bits(replay);
     for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++) {
         crn_writer writer;
-        crn_stretch stretch;
+        crn_piece piece;
         crn_writer_begin(&writer, replay, lane, over, false);
-        while (crn_writer_next(&writer, &stretch))
-            crn_writer_put(&writer, stretch.amount);
+        while (crn_writer_next(&writer, &piece))
+            crn_writer_put(&writer, piece.amount);
         crn_writer_end(&writer);
     }
     crn_free(over);

@@ -61,6 +61,25 @@ static bool is_beside_lock(const item *span, const held *held)
     return covered * 100 >= PERCENT * (span->end - span->start);
 }
 
+/* Returns true if nearly all spans lie within one of a noted lock that their lane has: then that
+ * lock is why they never overlap. */
+static bool are_within_locks(const item *items, uint32_t count, const held *held)
+{
+    enum { BACK = 64, PERCENT = 99 };
+    uint32_t within = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t low = CRN_BELOW(held->items, held->count, start, items[i].start + 1);
+        for (uint32_t tries = 0; low && tries < BACK; low--, tries++) {
+            const item *hold = &held->items[low - 1];
+            if (hold->lane != items[i].lane)
+                continue;
+            within += hold->end >= items[i].end;
+            break;
+        }
+    }
+    return within * 100.0 >= PERCENT * count;
+}
+
 /* Returns true if the spans are of exactly two lanes. */
 static bool are_of_two(const item *items, uint32_t count)
 {
@@ -120,7 +139,8 @@ static void find_locks(crn_replay *replay, const item *items, uint32_t count)
             ;
         double expected = expected_overlaps(items + first, next - first, busy, &held);
         if (!replay->rest[items[first].block] && expected >= SURE &&
-            overlaps_of(items + first, next - first) * RARE <= expected)
+            overlaps_of(items + first, next - first) * RARE <= expected &&
+            !are_within_locks(items + first, next - first, &held))
             crn_replay_doubt(replay, CRN_DOUBT_EXCLUSIVE, items[first].block, items[first].block,
                              0);
     }
@@ -308,6 +328,24 @@ static void find_async(crn_replay *replay)
             crn_replay_doubt(replay, CRN_DOUBT_ASYNC, crn_replay_block(replay, s), 0, 0);
 }
 
+/* ---- condition variables ---- */
+
+/* A thread that finds what it wants does not wait for it; so it is not known for what it would have
+ * had to wait. */
+static void find_conditions(crn_replay *replay)
+{
+    enum { SHARE = 100 };
+    const crn_trace *trace = replay->trace;
+    uint64_t *waited = crn_calloc(replay->block_count, sizeof *waited);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        waited[crn_replay_block(replay, s)] += trace->spans[s].end - trace->spans[s].start;
+    for (uint32_t b = 0; b < replay->block_count; b++)
+        if (replay->rest[b] == CRN_REST_CONDITION &&
+            waited[b] >= (replay->last - replay->origin) / SHARE)
+            crn_replay_doubt(replay, CRN_DOUBT_CONDITION, b, 0, 0);
+    crn_free(waited);
+}
+
 /* ---- entry ---- */
 
 void crn_plan_doubts(crn_replay *replay)
@@ -324,4 +362,5 @@ void crn_plan_doubts(crn_replay *replay)
     find_drops(replay);
     find_waits(replay);
     find_async(replay);
+    find_conditions(replay);
 }

@@ -56,7 +56,8 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
             writer->facts->outside += to - from;
     } else {
         crn_rest rest = (crn_rest)writer->replay->rest[crn_replay_block(writer->replay, owner)];
-        if (rest == CRN_REST_SLEEP || rest == CRN_REST_ASYNC)
+        if (rest == CRN_REST_SLEEP || rest == CRN_REST_ASYNC || rest == CRN_REST_CONDITION ||
+            rest == CRN_REST_SEMAPHORE)
             emit(writer, CRN_OP_DELAY, 0, to - from);
         else if (rest == CRN_REST_WAIT)
             return; /* the span that has the lock begins next, and accounts for this time */
@@ -434,14 +435,14 @@ void crn_writer_put(crn_writer *writer, uint64_t amount)
     writer->work = CRN_WRITER_OPS;
 }
 
-bool crn_writer_next(crn_writer *writer, crn_stretch *stretch)
+bool crn_writer_next(crn_writer *writer, crn_piece *piece)
 {
     while (!writer->stopped) {
         uint64_t at = writer->at;
         write_event(writer);
         if (writer->work < writer->op_count) {
             const struct crn_written *work = &writer->ops[writer->work];
-            *stretch = (crn_stretch){work->who, at, work->amount};
+            *piece = (crn_piece){work->who, at, work->amount};
             return true;
         }
         crn_writer_put(writer, 0);

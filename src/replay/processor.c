@@ -46,10 +46,10 @@ static double *work_of_spans(crn_replay *replay)
     uint8_t *over = crn_walk_bits(replay);
     for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++) {
         crn_writer writer;
-        crn_stretch stretch;
+        crn_piece piece;
         crn_writer_begin(&writer, replay, lane, over, true);
-        for (; crn_writer_next(&writer, &stretch); crn_writer_put(&writer, 0))
-            work[stretch.owner] += (double)stretch.amount;
+        for (; crn_writer_next(&writer, &piece); crn_writer_put(&writer, 0))
+            work[piece.owner] += (double)piece.amount;
         crn_writer_end(&writer);
     }
     crn_free(over);

@@ -242,6 +242,7 @@ struct crn_replay {
     uint32_t wake_count, wake_room;
     crn_wake *wakes;       /* slow wake-ups; only during construction */
     uint64_t origin, last; /* first begin and last end */
+    crn_trace *own;        /* `trace` if it is a part of the one given; else NULL */
 
     float *working; /* by span: share of self time that is work; NULL: all of it; only during
                        construction */
@@ -259,6 +260,12 @@ static inline uint32_t crn_work_class(const crn_replay *replay, uint32_t span)
 {
     return crn_replay_block(replay, span) * 2 + (!replay->kept || replay->kept[span]);
 }
+
+/* Returns the part of a trace without waits that jobs tell, too, with the numbers that its spans
+ * have in the whole one, and changes setup->kept to that of the part. Free these two with crn_free.
+ * NULL if nothing is left out. */
+crn_trace *crn_replay_leave_out(const crn_trace *trace, crn_replay_setup *setup,
+                                uint32_t **origins);
 
 /* Returns the span at an index of the order by lane and begin. */
 static inline uint32_t crn_replay_at(const crn_replay *replay, uint32_t place)
@@ -303,8 +310,11 @@ static inline uint32_t crn_watched_place(const crn_replay *replay, uint32_t span
 /* Returns true if the span's latency is measured. */
 static inline bool crn_is_meant(const crn_replay *replay, uint32_t span)
 {
-    return replay->watched_block ? crn_replay_block(replay, span) == replay->watched_block
-                                 : replay->trace->spans[span].parent == CRN_SPAN_NONE;
+    crn_rest rest = (crn_rest)replay->rest[crn_replay_block(replay, span)];
+    return replay->watched_block
+               ? crn_replay_block(replay, span) == replay->watched_block
+               : replay->trace->spans[span].parent == CRN_SPAN_NONE && rest != CRN_REST_WAIT &&
+                     rest != CRN_REST_CONDITION && rest != CRN_REST_SEMAPHORE;
 }
 
 /* Returns the job that a span begins; the gate at which its begin waits. CRN_NONE if there is
@@ -375,10 +385,10 @@ void crn_code_free(crn_code *code);
 
 enum { CRN_WRITER_OPS = 12, CRN_WRITER_SUMS = 16 };
 
-typedef struct crn_stretch {
+typedef struct crn_piece {
     uint32_t owner;
     uint64_t from, amount; /* recorded begin; ns */
-} crn_stretch;
+} crn_piece;
 
 typedef struct crn_writer {
     crn_replay *replay;
@@ -414,7 +424,7 @@ typedef struct crn_writer {
 void crn_writer_begin(crn_writer *writer, crn_replay *replay, uint32_t lane, uint8_t *over,
                       bool dry);
 /* Advances to the next piece of work. Returns false at the end of the lane. */
-bool crn_writer_next(crn_writer *writer, crn_stretch *stretch);
+bool crn_writer_next(crn_writer *writer, crn_piece *piece);
 /* Writes the piece of work with its amount in ns. Call it once for each piece. */
 void crn_writer_put(crn_writer *writer, uint64_t amount);
 void crn_writer_end(crn_writer *writer);

@@ -43,9 +43,27 @@ static crn_full read_full(const char *value)
     return comma && strcmp(comma + 1, "drop-newest") == 0 ? CRN_FULL_DROPS_NEWEST : CRN_FULL_WAITS;
 }
 
+/* Sets what the blocks NAME and NAME.PART of a condition variable or semaphore are. */
+static void read_parts(crn_replay_setup *setup, const crn_profile *profile, const char *name,
+                       crn_rest rest)
+{
+    static const char *const parts[] = {"", ".elsewhere", ".signal", ".post"};
+    size_t length = strlen(name);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+            if (strncmp(profile->blocks[b].name, name, length) == 0 &&
+                strcmp(profile->blocks[b].name + length, parts[p]) == 0)
+                setup->rest[b] = (uint8_t)rest;
+}
+
 static void read_note(crn_replay_setup *setup, const crn_profile *profile, const crn_note *note)
 {
     const char *name;
+    bool condition = is_about(note->key, "condition.", &name);
+    if (condition || is_about(note->key, "semaphore.", &name)) {
+        read_parts(setup, profile, name, condition ? CRN_REST_CONDITION : CRN_REST_SEMAPHORE);
+        return;
+    }
     bool queue = is_about(note->key, "queue.", &name);
     bool sleep = !queue && is_about(note->key, "sleep.", &name);
     bool timer = !queue && !sleep && is_about(note->key, "timer.", &name);
@@ -182,7 +200,7 @@ static void run_unscaled(crn_replay *replay)
     crn_outcome_free(&outcome);
 }
 
-crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setup)
+static crn_replay *make(const crn_trace *trace, const crn_replay_setup *setup)
 {
     crn_replay *replay = crn_calloc(1, sizeof *replay);
     replay->trace = trace;
@@ -218,6 +236,25 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     return replay;
 }
 
+crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setup)
+{
+    crn_replay_setup part = *setup;
+    uint32_t *origins = NULL;
+    crn_trace *own = crn_replay_leave_out(trace, &part, &origins);
+    if (!own)
+        return make(trace, setup);
+    crn_replay *replay = make(own, &part);
+    replay->own = own;
+    for (uint32_t i = 0; i < replay->facts.lane_count; i++) {
+        uint32_t *before = &replay->facts.lanes[i].before;
+        *before = *before == CRN_SPAN_NONE ? CRN_SPAN_NONE : origins[*before];
+    }
+    if (setup->kept)
+        crn_free((void *)part.kept);
+    crn_free(origins);
+    return replay;
+}
+
 void crn_replay_free(crn_replay *replay)
 {
     if (!replay)
@@ -249,6 +286,7 @@ void crn_replay_free(crn_replay *replay)
     crn_free(replay->watched);
     crn_free(replay->watched_first);
     crn_free(replay->above);
+    crn_trace_free(replay->own);
     crn_free(replay);
 }
 

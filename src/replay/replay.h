@@ -30,7 +30,9 @@ typedef enum crn_rest {
     CRN_REST_TIMER = 2, /* the same, but it ends at its recorded moment */
     CRN_REST_LOCK = 3,  /* spans of several lanes exclude each other; their self time is work */
     CRN_REST_WAIT = 4,  /* self time is the wait for a lock, whose span begins next */
-    CRN_REST_ASYNC = 5  /* asynchronous spans: self time keeps its length and takes no processor */
+    CRN_REST_ASYNC = 5, /* asynchronous spans: self time keeps its length and takes no processor */
+    CRN_REST_CONDITION = 6, /* waits for a condition variable, and its signals: the same */
+    CRN_REST_SEMAPHORE = 7  /* of a semaphore, likewise */
 } crn_rest;
 
 /* What a full queue does with a job. */
@@ -150,7 +152,8 @@ typedef enum crn_doubt_kind {
     CRN_DOUBT_FOLLOWS,   /* the block's begins or ends closely follow ends of `other` on other
                             lanes: a wait */
     CRN_DOUBT_DROPPED,   /* the unscaled replay drops other numbers of jobs than the program did */
-    CRN_DOUBT_ASYNC      /* spans are asynchronous: what ends them is not recorded */
+    CRN_DOUBT_ASYNC,     /* spans are asynchronous: what ends them is not recorded */
+    CRN_DOUBT_CONDITION  /* waits for a condition variable, known only where a thread had to wait */
 } crn_doubt_kind;
 
 typedef struct crn_doubt {

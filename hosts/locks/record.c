@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records what threads do with locks. Spans of waits are written once these are over, because only
+ * then it is known what ended them.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "locks.h"
+
+enum { HELD_MOST = 32 }; /* mutexes of a thread whose holding is recorded */
+
+typedef struct hold {
+    const crn_lock *mutex;
+    uint32_t span;
+} hold;
+
+static __thread struct {
+    bool busy;
+    uint32_t count;
+    hold held[HELD_MOST];
+} here __attribute__((tls_model("initial-exec")));
+
+static bool on;                    /* cairn run has asked for it */
+static uintptr_t own_from, own_to; /* libcairn's code */
+
+/* ---- which calls ---- */
+
+static int find_own(struct dl_phdr_info *module, size_t size, void *data)
+{
+    uintptr_t inside = (uintptr_t)data;
+    (void)size;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &module->dlpi_phdr[i];
+        uintptr_t from = module->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD || inside < from || inside >= from + part->p_memsz)
+            continue;
+        own_from = from;
+        own_to = from + part->p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+static void after_fork_in_child(void)
+{
+    here.count = 0; /* numbers of the parent's spans */
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    dl_iterate_phdr(find_own, (void *)(uintptr_t)cairn_priv_loose_begin);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    on = secure_getenv("CAIRN_LOCKS") != NULL;
+}
+
+cairn_strand *crn_locks_strand(const void *caller)
+{
+    if (!on || here.busy || ((uintptr_t)caller >= own_from && (uintptr_t)caller < own_to))
+        return NULL;
+    here.busy = true;
+    cairn_strand *strand = cairn_thread_strand();
+    here.busy = false;
+    return strand;
+}
+
+bool crn_locks_busy(bool busy)
+{
+    bool before = here.busy;
+    here.busy = busy;
+    return before;
+}
+
+/* ---- spans ---- */
+
+static uint32_t put(cairn_strand *strand, cairn_block block, uint64_t begin, uint64_t end)
+{
+    uint32_t span = cairn_priv_loose_begin(strand, block, begin);
+    cairn_priv_loose_end(strand, span, end);
+    return span;
+}
+
+static void begin_hold(cairn_strand *strand, const crn_lock *mutex, uint64_t now)
+{
+    if (here.count == HELD_MOST)
+        return;
+    here.held[here.count++] = (hold){mutex, cairn_priv_loose_begin(strand, mutex->held, now)};
+}
+
+void crn_record_taken(cairn_strand *strand, crn_lock *mutex, uint64_t since)
+{
+    uint64_t now = cairn_priv_loose_now(strand);
+    if (since)
+        put(strand, mutex->wait, since, now);
+    begin_hold(strand, mutex, now);
+}
+
+bool crn_record_given(cairn_strand *strand, crn_lock *mutex)
+{
+    uint32_t at = here.count;
+    while (at && here.held[at - 1].mutex != mutex)
+        at--;
+    if (!at)
+        return false;
+    uint64_t now = cairn_priv_loose_now(strand);
+    cairn_priv_loose_end(strand, here.held[at - 1].span, now);
+    memmove(&here.held[at - 1], &here.held[at], (here.count-- - at) * sizeof *here.held);
+    mutex->released = now;
+    return true;
+}
+
+/* The wait ends with the signal. Then the thread waits for the mutex, if others had it until later.
+ */
+void crn_record_waited(cairn_strand *strand, const crn_lock *condition, const crn_lock *mutex,
+                       uint64_t since, bool signalled)
+{
+    uint64_t now = cairn_priv_loose_now(strand);
+    uint64_t at = __atomic_load_n(&condition->signalled, __ATOMIC_ACQUIRE);
+    cairn_span by = __atomic_load_n(&condition->signalled_by, __ATOMIC_RELAXED);
+    if (signalled && at >= since && at <= now) {
+        cairn_priv_loose_waits_for(strand, put(strand, condition->held, since, at), by);
+        if (mutex->released > at)
+            put(strand, mutex->wait, at, now);
+    } else {
+        put(strand, condition->wait, since, now);
+    }
+    begin_hold(strand, mutex, now);
+}
+
+void crn_record_signal(cairn_strand *strand, crn_lock *condition)
+{
+    if (!__atomic_load_n(&condition->waiters, __ATOMIC_RELAXED))
+        return;
+    uint64_t now = cairn_priv_loose_now(strand);
+    uint32_t span = put(strand, condition->waking, now, now);
+    __atomic_store_n(&condition->signalled_by, cairn_priv_loose_name(strand, span),
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&condition->signalled, now, __ATOMIC_RELEASE);
+}
+
+/* ---- semaphores ---- */
+
+/* Posts in their order. A post may come from a signal handler that interrupted another call here,
+ * so nobody waits for the lock for long. */
+struct crn_posts {
+    bool locked; /* atomic */
+    uint32_t first, count;
+    unsigned before; /* value that no recorded post gave */
+    cairn_span spans[CRN_POSTS_MOST];
+};
+
+static bool lock_posts(crn_posts *posts)
+{
+    enum { TURNS = 10000 };
+    for (int i = 0; posts && i < TURNS; i++)
+        if (!__atomic_exchange_n(&posts->locked, true, __ATOMIC_ACQUIRE))
+            return true;
+    return false;
+}
+
+static void unlock_posts(crn_posts *posts)
+{
+    __atomic_store_n(&posts->locked, false, __ATOMIC_RELEASE);
+}
+
+void crn_record_value(crn_lock *semaphore, unsigned value)
+{
+    if (!semaphore->posts) {
+        crn_posts *made = cairn_priv_calloc(1, sizeof *made), *none = NULL;
+        if (!__atomic_compare_exchange_n(&semaphore->posts, &none, made, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            cairn_priv_free(made);
+    }
+    if (!lock_posts(semaphore->posts))
+        return;
+    semaphore->posts->before = value;
+    semaphore->posts->count = 0;
+    unlock_posts(semaphore->posts);
+}
+
+void crn_record_post(cairn_strand *strand, crn_lock *semaphore)
+{
+    cairn_span span = 0;
+    if (strand) {
+        uint64_t now = cairn_priv_loose_now(strand);
+        span = cairn_priv_loose_name(strand, put(strand, semaphore->waking, now, now));
+    }
+    crn_posts *posts = semaphore->posts;
+    if (!lock_posts(posts))
+        return;
+    if (posts->count < CRN_POSTS_MOST)
+        posts->spans[(posts->first + posts->count++) % CRN_POSTS_MOST] = span;
+    unlock_posts(posts);
+}
+
+/* Takes the oldest post. Returns 0 if no span is known for it. */
+static cairn_span take_post(crn_posts *posts, bool *known)
+{
+    cairn_span span = 0;
+    *known = false;
+    if (!lock_posts(posts))
+        return 0;
+    if (posts->before) {
+        posts->before--;
+        *known = true;
+    } else if (posts->count) {
+        span = posts->spans[posts->first++ % CRN_POSTS_MOST];
+        posts->count--;
+        *known = span != 0;
+    }
+    unlock_posts(posts);
+    return span;
+}
+
+void crn_record_took(cairn_strand *strand, crn_lock *semaphore, uint64_t since)
+{
+    bool known;
+    cairn_span post = take_post(semaphore->posts, &known);
+    uint64_t now = cairn_priv_loose_now(strand);
+    if (post)
+        cairn_priv_loose_waits_for(strand, put(strand, semaphore->held, since, now), post);
+    else if (!known)
+        put(strand, semaphore->wait, since, now);
+}

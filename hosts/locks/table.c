@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program's locks by address: open addressing, without a lock of its own.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "locks.h"
+
+enum { ROOM = 4 * CRN_LOCKS_MOST, NAME_MAX_SIZE = 256, PARTS = 3 };
+
+static crn_lock table[ROOM];
+static uint32_t used; /* atomic */
+
+static size_t hash(const void *address)
+{
+    return (size_t)((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u >> 40);
+}
+
+/* Writes a variable's name, or a number for those without one. */
+static void name_of(const void *address, crn_lock_kind kind, uint32_t number, char *name)
+{
+    static const char *const kinds[] = {"mutex", "condition", "semaphore"};
+    Dl_info info;
+    if (dladdr(address, &info) && info.dli_sname && info.dli_saddr == address)
+        snprintf(name, NAME_MAX_SIZE - 16, "%s", info.dli_sname);
+    else
+        snprintf(name, NAME_MAX_SIZE - 16, "%s %u", kinds[kind], number);
+}
+
+static cairn_block block_of(cairn_profile *profile, const char *name, const char *part)
+{
+    char text[NAME_MAX_SIZE];
+    snprintf(text, sizeof text, "%s%s", name, part);
+    return cairn_block_add(profile, &(cairn_block_info){.name = text});
+}
+
+static void note(cairn_profile *profile, const char *kind, const char *name, const char *value)
+{
+    char key[NAME_MAX_SIZE + 16];
+    snprintf(key, sizeof key, "%s.%s", kind, name);
+    cairn_profile_note(profile, key, value);
+}
+
+static void fill(crn_lock *lock, crn_lock_kind kind, uint32_t number)
+{
+    static const char *const parts[][PARTS] = {
+        {"", ".wait", ""}, {"", ".elsewhere", ".signal"}, {"", ".elsewhere", ".post"}};
+    char name[NAME_MAX_SIZE], wait[NAME_MAX_SIZE];
+    cairn_profile *profile = cairn_process_profile();
+    name_of(lock->address, kind, number, name);
+    lock->kind = kind;
+    lock->held = block_of(profile, name, parts[kind][0]);
+    lock->wait = block_of(profile, name, parts[kind][1]);
+    if (kind == CRN_LOCK_MUTEX) {
+        snprintf(wait, sizeof wait, "%.*s.wait", NAME_MAX_SIZE - 16, name);
+        note(profile, "lock", name, wait);
+        return;
+    }
+    lock->waking = block_of(profile, name, parts[kind][2]);
+    note(profile, kind == CRN_LOCK_CONDITION ? "condition" : "semaphore", name, "");
+}
+
+static void note_once(uint32_t count)
+{
+    if (count == 0)
+        cairn_profile_note(cairn_process_profile(), "locks", "recorded");
+    if (count == CRN_LOCKS_MOST)
+        cairn_profile_note(cairn_process_profile(), "locks",
+                           "recorded, except for those after the first 512");
+}
+
+crn_lock *crn_lock_known(const void *address)
+{
+    size_t at = hash(address);
+    for (;; at++) {
+        crn_lock *lock = &table[at % ROOM];
+        const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
+        if (here == address)
+            return __atomic_load_n(&lock->ready, __ATOMIC_ACQUIRE) ? lock : NULL;
+        if (!here)
+            return NULL;
+    }
+}
+
+crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
+{
+    for (size_t at = hash(address);; at++) {
+        crn_lock *lock = &table[at % ROOM];
+        const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
+        if (here == address)
+            return __atomic_load_n(&lock->ready, __ATOMIC_ACQUIRE) && lock->kind == kind ? lock
+                                                                                         : NULL;
+        if (here)
+            continue;
+        if (__atomic_load_n(&used, __ATOMIC_RELAXED) > CRN_LOCKS_MOST)
+            return NULL;
+        if (!__atomic_compare_exchange_n(&lock->address, &here, address, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED)) {
+            at--; /* another thread took the place: look at it again */
+            continue;
+        }
+        uint32_t count = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
+        note_once(count);
+        if (count >= CRN_LOCKS_MOST)
+            return NULL;
+        fill(lock, kind, count + 1);
+        __atomic_store_n(&lock->ready, true, __ATOMIC_RELEASE);
+        return lock;
+    }
+}
