@@ -77,6 +77,7 @@ typedef struct comparison {
     bool is_stale; /* mappings have to be read */
     uint64_t ours_ns, reference_ns;
     uint64_t compared, equal, shorter, longer, different, incomplete;
+    uint64_t left_out; /* stacks of a process whose mappings could not be read: it was ending */
     uint64_t frame_count;
     cause causes[CAUSES_MOST];
     size_t cause_count;
@@ -147,21 +148,20 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_threa
                                                        .memory_read = read_memory,
                                                        .set_initial_registers = set_registers};
 
-/* Reads what the process has mapped, for both. */
-static void read_mappings(comparison *all)
+/* Reads what the process has mapped, for both. False if it has no mappings any more: it has ended,
+ * and its last samples are read late. */
+static bool read_mappings(comparison *all)
 {
     crn_space_clear(all->space);
     crn_space_read(all->space);
     if (all->dwfl)
         dwfl_end(all->dwfl);
-    all->dwfl = dwfl_begin(&files);
-    if (!all->dwfl || dwfl_linux_proc_report(all->dwfl, all->process) != 0 ||
-        dwfl_report_end(all->dwfl, NULL, NULL) != 0 ||
-        !dwfl_attach_state(all->dwfl, NULL, all->process, &thread_callbacks, all)) {
-        fprintf(stderr, "bench-unwind: %s\n", dwfl_errmsg(-1));
-        exit(1);
-    }
-    all->is_stale = false;
+    all->dwfl = all->space->count ? dwfl_begin(&files) : NULL;
+    if (all->dwfl && dwfl_linux_proc_report(all->dwfl, all->process) == 0 &&
+        dwfl_report_end(all->dwfl, NULL, NULL) == 0 &&
+        dwfl_attach_state(all->dwfl, NULL, all->process, &thread_callbacks, all))
+        all->is_stale = false;
+    return !all->is_stale;
 }
 
 /* ---- the two walks ---- */
@@ -261,8 +261,10 @@ static void take(comparison *all, const sample *sample)
     all->sample = sample;
     for (unsigned i = 0; i < REGISTER_COUNT; i++)
         all->registers[dwarf_numbers[i]] = sample->registers[i];
-    if (all->is_stale)
-        read_mappings(all);
+    if (all->is_stale && !read_mappings(all)) {
+        all->left_out++;
+        return;
+    }
     walk_ours(all);
     walk_reference(all);
     compare(all);
@@ -383,6 +385,8 @@ static void show(comparison *all)
            100 * (double)all->longer / stacks, 100 * (double)all->shorter / stacks,
            100 * (double)all->different / stacks, 100 * (double)all->incomplete / stacks,
            (double)all->ours_ns / stacks / 1000, (double)all->reference_ns / stacks / 1000);
+    if (all->left_out)
+        printf("  %7lu  left out, as the process was ending\n", all->left_out);
     qsort(all->causes, all->cause_count, sizeof *all->causes, by_count);
     for (size_t i = 0; i < all->cause_count && i < CAUSES_SHOWN; i++)
         printf("  %7lu  %s\n", all->causes[i].count, all->causes[i].text);

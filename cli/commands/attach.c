@@ -64,9 +64,9 @@ static const crn_option options[] = {
 static const char doc[] =
     "Sample the process PID, with all its threads, and the children that it makes from now "
     "on.\vNothing is injected and nothing is stopped: the kernel samples processor time, and "
-    "stacks "
-    "are unwound by this command. Wall time is charged to where threads wait.\n\n  cairn attach "
-    "--for 10s 1234\n  cairn report 1234.cairn";
+    "stacks are unwound by this command. Where the kernel refuses that, running threads are "
+    "stopped for a moment every 10 ms. Wall time is charged to where threads wait.\n\n  cairn "
+    "attach --for 10s 1234\n  cairn report 1234.cairn";
 
 static int run(void)
 {

@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../native/calls.h"
 #include "../native/code.h"
 #include "../native/sleeper.h"
 #include "base/memory.h"
@@ -27,7 +29,10 @@ enum {
 #define MICROSECOND 1000.0 /* a square root of squares in µs fits into the notes */
 
 struct crn_outside {
-    crn_events *events;
+    crn_events *events; /* or NULL, and: */
+    crn_stops *stops;
+    pid_t process;
+    uint64_t next_stop, next_read; /* when to sample by stops, and to read what is mapped, ns */
     cairn_profile *profile;
     cairn_metric ready; /* time without a core; 0: not added */
     uint64_t period_ns;
@@ -186,10 +191,10 @@ static void push_kernel(crn_outside *outside, crn_target *target, const crn_even
             push(target, crn_kernel_block(outside->profile, sample->kernel[i], i == first));
 }
 
-static void take_sample(void *data, const crn_event_sample *sample)
+/* Charges the time to the stack of a sample. */
+static void charge_sample(crn_outside *outside, crn_target *target, const crn_event_sample *sample,
+                          uint64_t amount)
 {
-    crn_outside *outside = data;
-    crn_target *target = target_of(outside, sample->process, sample->thread);
     crn_unwind_memory memory = {.low = sample->frame.stack,
                                 .high = sample->frame.stack + sample->stack_size,
                                 .shift = (uintptr_t)sample->stack - sample->frame.stack};
@@ -201,7 +206,14 @@ static void take_sample(void *data, const crn_event_sample *sample)
     target->blocked = false;
     target->next = 0;
     outside->samples++;
-    charge_cpu(outside, target, outside->period_ns);
+    charge_cpu(outside, target, amount);
+}
+
+static void take_sample(void *data, const crn_event_sample *sample)
+{
+    crn_outside *outside = data;
+    charge_sample(outside, target_of(outside, sample->process, sample->thread), sample,
+                  outside->period_ns);
 }
 
 static void take_map(void *data, pid_t process, uintptr_t start, uintptr_t end, uint64_t offset,
@@ -257,6 +269,42 @@ static void read_events(crn_outside *outside, bool all)
     crn_events_read(outside->events, &sink, all);
 }
 
+/* ---- samples by stops ---- */
+
+static void begin_thread(void *data, pid_t process, pid_t thread)
+{
+    target_of(data, process, thread);
+}
+
+/* Samples a thread that has used processor time. One that sleeps now is found by a look. */
+static void stop_target(crn_target *target, void *data)
+{
+    crn_outside *outside = data;
+    crn_event_sample sample;
+    uint64_t run, ready;
+    if (!crn_target_times(target, &run, &ready) || run <= target->charged ||
+        !crn_thread_runs(target->space->process, target->thread) ||
+        !crn_stops_take(outside->stops, target, &sample))
+        return;
+    charge_sample(outside, target, &sample, run - target->charged);
+}
+
+/* Nothing tells of new threads and of code that was loaded: both are looked for. */
+static void stop_threads(crn_outside *outside)
+{
+    enum { READ_NS = 1000000000 };
+    uint64_t now = crn_outside_now();
+    if (now < outside->next_stop)
+        return;
+    outside->next_stop = now + (outside->period_ns > LOOK_NS ? outside->period_ns : LOOK_NS);
+    crn_threads_find(outside->process, begin_thread, outside);
+    if (now >= outside->next_read) {
+        crn_space_read(crn_space_of(outside->process));
+        outside->next_read = now + READ_NS;
+    }
+    crn_targets_each(stop_target, outside);
+}
+
 /* ---- looks: wall time ---- */
 
 /* Notes whether a process has used processor time: if not, each of its threads is where it was,
@@ -272,13 +320,15 @@ static void look_at_space(crn_space *space, void *data)
     space->ran = run != space->run;
     space->run = run;
     space->main_ended = gone || (!space->ran && crn_process_is_zombie(space->process));
+    if (space->main_ended)
+        crn_space_renew(space);
     outside->busy |= space->ran;
 }
 
 /* Finds where a sleeping thread is. Its stack is read as it sleeps, with no stop. */
 static bool find_sleeper(crn_outside *outside, crn_target *target)
 {
-    crn_unwind_memory memory = {.copy = outside->page, .process = target->space->process};
+    crn_unwind_memory memory = {.copy = outside->page, .process = target->thread};
     crn_unwind_walk walk = walk_of(outside, target, &memory);
     crn_sleeper sleeper;
     uint64_t run, ready;
@@ -290,8 +340,7 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
         return false;
     set_path(outside, target, &walk, count);
     if (sleeper.call >= 0)
-        push(target,
-             crn_call_block(outside->profile, target->space->process, sleeper.call, sleeper.first));
+        push(target, crn_call_block(outside->profile, target->thread, sleeper.call, sleeper.first));
     return true;
 }
 
@@ -329,7 +378,9 @@ static void look(crn_target *target, void *data)
         charge_cpu(outside, target, run - target->charged - outside->period_ns);
     outside->looks += gap != 0;
     target->looked = outside->now;
-    target->next = ran ? 0 : outside->now + gap / LOOK_SLEEPER;
+    if (ran)
+        target->since = outside->now;
+    target->next = ran ? 0 : outside->now + (outside->now - target->since) / LOOK_SLEEPER;
 }
 
 static void look_at_all(crn_outside *outside)
@@ -340,11 +391,6 @@ static void look_at_all(crn_outside *outside)
 }
 
 /* ---- the whole ---- */
-
-static void begin_thread(void *data, pid_t process, pid_t thread)
-{
-    target_of(data, process, thread);
-}
 
 static void begin_threads(crn_outside *outside, pid_t process)
 {
@@ -362,7 +408,7 @@ static void say_why(pid_t process, char *why, size_t size)
         snprintf(
             why, size,
             "the kernel does not let this user sample process %d: it belongs to somebody else, "
-            "or /proc/sys/kernel/perf_event_paranoid is above 2",
+            "or /proc/sys/kernel/perf_event_paranoid is above 2 and ptrace is not allowed, either",
             (int)process);
     else
         snprintf(why, size, "process %d cannot be sampled: %s", (int)process, strerror(errno));
@@ -381,20 +427,30 @@ static cairn_profile *open_profile(const crn_outside_options *options, char *why
     return profile;
 }
 
+static void end_sampler(crn_outside *outside)
+{
+    if (outside->events)
+        crn_events_close(outside->events);
+    crn_stops_close(outside->stops);
+}
+
 crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, size_t size)
 {
     crn_outside *outside = crn_calloc(1, sizeof *outside);
     outside->period_ns = options->period_ns;
     outside->begins = options->begins;
+    outside->process = options->process;
     outside->events = crn_events_open(options->process, options->period_ns, options->begins);
-    if (!outside->events) {
+    int reason = errno;
+    if (!outside->events && !options->begins)
+        outside->stops = crn_stops_open(crn_space_of(options->process)->living);
+    errno = reason;
+    if (!outside->events && !outside->stops)
         say_why(options->process, why, size);
-    } else {
+    else
         outside->profile = open_profile(options, why, size);
-        if (!outside->profile)
-            crn_events_close(outside->events);
-    }
     if (!outside->profile) {
+        end_sampler(outside);
         crn_free(outside);
         return NULL;
     }
@@ -403,21 +459,32 @@ crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, si
     return outside;
 }
 
+static void take_samples(crn_outside *outside, int wait_ms)
+{
+    if (outside->events) {
+        crn_events_wait(outside->events, wait_ms);
+        read_events(outside, false);
+    } else {
+        poll(NULL, 0, wait_ms);
+        stop_threads(outside);
+    }
+}
+
 void crn_outside_run(crn_outside *outside, uint64_t for_ns)
 {
     uint64_t began = crn_outside_now(), gap = LOOK_NS;
     uint64_t end = for_ns ? began + for_ns : UINT64_MAX;
     while (!outside->stopped && crn_targets_count() && crn_outside_now() < end) {
         uint64_t left = end - crn_outside_now(), wait = left < gap ? left : gap;
-        crn_events_wait(outside->events, (int)(wait / 1000000) + 1);
-        read_events(outside, false);
+        take_samples(outside, (int)(wait / 1000000) + 1);
         if (outside->begins && outside->samples == 0)
             outside->busy = true;
         look_at_all(outside);
         gap = outside->busy ? LOOK_NS : gap * 2 < LOOK_IDLE_NS ? gap * 2 : LOOK_IDLE_NS;
         outside->busy = false;
     }
-    read_events(outside, true);
+    if (outside->events)
+        read_events(outside, true);
 }
 
 void crn_outside_stop(crn_outside *outside)
@@ -432,6 +499,16 @@ static void note(crn_outside *outside, const char *key, const char *format, doub
     cairn_profile_note(outside->profile, key, text);
 }
 
+static void note_stops(crn_outside *outside)
+{
+    crn_outside_stops stops = crn_outside_stopped(outside);
+    if (!outside->stops)
+        return;
+    note(outside, "stops", "%.0f", (double)stops.count);
+    note(outside, "stopped_ns", "%.0f", (double)stops.total_ns);
+    note(outside, "longest_stop_ns", "%.0f", (double)stops.longest_ns);
+}
+
 static void put_notes(crn_outside *outside)
 {
     char share[64];
@@ -439,7 +516,7 @@ static void put_notes(crn_outside *outside)
     cairn_profile_note(outside->profile, "host", "sample");
     cairn_profile_note(outside->profile, "mode", "native stacks");
     cairn_profile_note(outside->profile, "wall", "sampled");
-    cairn_profile_note(outside->profile, "sampler", "outside");
+    cairn_profile_note(outside->profile, "sampler", outside->stops ? "stops" : "outside");
     cairn_profile_note(outside->profile, "default_metric", "cpu");
     note(outside, "sample_period_ns", "%.0f", (double)outside->period_ns);
     note(outside, "samples", "%.0f", (double)outside->looks);
@@ -448,15 +525,20 @@ static void put_notes(crn_outside *outside)
     note(outside, "cpu_squares", "%.0f", outside->cpu_squares);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     note(outside, "cost_ns", "%.0f", (double)used.tv_sec * 1e9 + (double)used.tv_nsec);
-    cairn_profile_note(outside->profile, "cost_method",
-                       "of the sampler, beside the program; without the kernel's copies of stacks");
+    note_stops(outside);
+    cairn_profile_note(
+        outside->profile, "cost_method",
+        outside->stops
+            ? "of the sampler, beside the program; without the time in which threads were stopped"
+            : "of the sampler, beside the program; without the kernel's copies of stacks");
     if (outside->lost)
         note(outside, "samples_lost", "%.0f", (double)outside->lost);
     snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)outside->incomplete,
              (unsigned long long)(outside->samples + outside->looks));
     cairn_profile_note(outside->profile, "incomplete_stacks", share);
     cairn_profile_note(outside->profile, "kernel_frames",
-                       crn_events_have_kernel(outside->events) ? "yes" : "not allowed");
+                       outside->events && crn_events_have_kernel(outside->events) ? "yes"
+                                                                                  : "not allowed");
 }
 
 void crn_outside_end(crn_outside *outside)
@@ -464,10 +546,18 @@ void crn_outside_end(crn_outside *outside)
     outside->now = crn_outside_now();
     crn_targets_each(end_target, outside);
     put_notes(outside);
-    crn_events_close(outside->events);
+    end_sampler(outside);
     cairn_profile_close(outside->profile);
     crn_spaces_free();
     crn_free(outside);
+}
+
+crn_outside_stops crn_outside_stopped(const crn_outside *outside)
+{
+    crn_outside_stops stops = {0};
+    if (outside->stops)
+        crn_stops_cost(outside->stops, &stops.count, &stops.total_ns, &stops.longest_ns);
+    return stops;
 }
 
 uint64_t crn_outside_samples(const crn_outside *outside)

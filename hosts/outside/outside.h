@@ -5,6 +5,7 @@
  *
  * The kernel (perf_event_open) samples the processor time of each thread: it copies registers and
  * the upper part of the stack, which is unwound here. Nothing is injected and nobody is stopped.
+ * Where that is not allowed, threads of a process that runs already are stopped for each sample.
  * For wall time /proc tells where threads sleep.
  */
 #ifndef CRN_OUTSIDE_OUTSIDE_H
@@ -38,6 +39,14 @@ void crn_outside_stop(crn_outside *outside);
 
 /* Completes the capture and frees everything. */
 void crn_outside_end(crn_outside *outside);
+
+/* Threads that were stopped for samples, as the kernel allowed no events. */
+typedef struct crn_outside_stops {
+    uint64_t count, total_ns, longest_ns; /* a stop counts from the request on */
+} crn_outside_stops;
+
+/* Returns what stopping threads cost so far: nothing where the kernel gives samples. */
+crn_outside_stops crn_outside_stopped(const crn_outside *outside);
 
 /* Returns the number of samples so far. */
 uint64_t crn_outside_samples(const crn_outside *outside);

@@ -33,12 +33,6 @@ bool crn_image_place(const crn_image *image, uint64_t offset, uintptr_t *place);
  * instruction. */
 cairn_block crn_kernel_block(cairn_profile *profile, uint64_t address, bool interrupted);
 
-/* ---- calls.c: system calls ---- */
-
-/* Returns the block "[NAME]" of a system call in which a thread waits, with the file of its first
- * argument where it has one. */
-cairn_block crn_call_block(cairn_profile *profile, pid_t process, long call, uintptr_t first);
-
 /* ---- space.c: address spaces of processes ---- */
 
 typedef struct crn_mapping {
@@ -48,15 +42,18 @@ typedef struct crn_mapping {
 
 typedef struct crn_space {
     pid_t process;
+    pid_t living; /* a thread that has not ended: /proc has the mappings and files of those alone */
     bool same_root;        /* it sees the same files as we do */
     crn_mapping *mappings; /* of code; sorted */
     size_t count, capacity;
-    uintptr_t entry;        /* stack pointer with which the process began; 0: unknown */
-    cairn_block program;    /* "[name of the program]", 0: not made */
-    char name[16];          /* of the program, with its NUL */
-    uint64_t run;           /* processor time at the last look, ns */
-    bool ran;               /* since the look before */
-    bool main_ended;        /* its first thread has ended; the others may run on */
+    uintptr_t entry;     /* stack pointer with which the process began; 0: unknown */
+    cairn_block program; /* "[name of the program]", 0: not made */
+    char name[16];       /* of the program, with its NUL */
+    uint64_t run;        /* processor time at the last look, ns */
+    bool ran;            /* since the look before */
+    bool main_ended;     /* its first thread has ended; the others may run on */
+    char *dump; /* jitdump file with the names of code in no file, as it sees it; or NULL */
+    bool dump_noted;
     struct crn_code *codes; /* blocks of code that is in no file */
     size_t code_count, code_slots;
     struct crn_space *next;
@@ -65,6 +62,8 @@ typedef struct crn_space {
 /* Finds the space of a process, making an empty one if need be. */
 crn_space *crn_space_of(pid_t process);
 crn_space *crn_space_known(pid_t process);
+/* Chooses `living` anew: the first thread, or another one if it has ended. */
+void crn_space_renew(crn_space *space);
 void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data);
 /* Reads what is mapped from /proc. */
 void crn_space_read(crn_space *space);
@@ -82,6 +81,11 @@ cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t 
  * other threads run on, or its parent has not waited for it. /proc and its clocks still have its
  * times. */
 bool crn_process_is_zombie(pid_t process);
+/* Returns true if the thread runs, or waits for a core. */
+bool crn_thread_runs(pid_t process, pid_t thread);
+/* Calls `found` for each thread of the process. */
+void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
+                      void *data);
 void crn_spaces_free(void);
 
 /* ---- events.c: the kernel's events ---- */
@@ -130,6 +134,7 @@ typedef struct crn_target {
     cairn_strand *strand;
     int schedstat;    /* descriptor of /proc/PID/task/TID/schedstat, -1: not open */
     uint64_t looked;  /* CLOCK_MONOTONIC at the last look, ns */
+    uint64_t since;   /* when it was first found asleep, ns */
     uint64_t next;    /* when to look again, ns */
     uint64_t run;     /* processor time at the last look, ns */
     uint64_t ready;   /* time without a core at the last look, ns */
@@ -143,12 +148,23 @@ typedef struct crn_target {
 crn_target *crn_target_of(pid_t thread, pid_t process, bool make);
 void crn_targets_each(void (*each)(crn_target *target, void *data), void *data);
 size_t crn_targets_count(void);
-/* Calls `found` for each thread of the process. */
-void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
-                      void *data);
 void crn_target_forget(crn_target *target);
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
  * it has ended. */
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);
+
+/* ---- stops.c: samples by stopping threads, where the kernel allows no events ---- */
+
+typedef struct crn_stops crn_stops;
+
+/* NULL if the kernel does not let this user trace the thread, which is stopped once to find out. */
+crn_stops *crn_stops_open(pid_t thread);
+void crn_stops_close(crn_stops *stops);
+/* Stops a thread for a moment and copies registers and stack. The copy is valid until the next
+ * call. False if the thread has ended. */
+bool crn_stops_take(crn_stops *stops, crn_target *target, crn_event_sample *sample);
+/* Number of stops so far; how long they took in all, and the longest, ns: from the request until
+ * the thread may go on, without the time in which it waited for a core. */
+void crn_stops_cost(const crn_stops *stops, uint64_t *count, uint64_t *total, uint64_t *longest);
 
 #endif

@@ -2,7 +2,9 @@
  *
  * Address spaces: what code is mapped where in each process.
  */
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,7 @@ static bool sees_same_files(pid_t process)
 {
     char path[64];
     struct stat own, other;
-    snprintf(path, sizeof path, "/proc/%d/root", (int)process);
+    snprintf(path, sizeof path, "/proc/%d/root", (int)process); /* or that of any thread */
     if (stat("/", &own) != 0 || stat(path, &other) != 0)
         return true; /* it has ended */
     if (own.st_dev != other.st_dev || own.st_ino != other.st_ino)
@@ -42,18 +44,6 @@ static bool sees_same_files(pid_t process)
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)process);
     return stat("/proc/self/ns/mnt", &own) != 0 || stat(path, &other) != 0 ||
            own.st_ino == other.st_ino;
-}
-
-crn_space *crn_space_of(pid_t process)
-{
-    crn_space *space = crn_space_known(process);
-    if (space)
-        return space;
-    space = crn_calloc(1, sizeof *space);
-    space->process = process;
-    space->same_root = sees_same_files(process);
-    space->next = spaces;
-    return spaces = space;
 }
 
 void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
@@ -64,18 +54,23 @@ void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
 
 enum { STAT_SIZE = 1024 /* more than /proc/PID/stat has up to the fields that are read */ };
 
-/* Reads /proc/PID/stat. Returns its text from the end of the name on, which may have any character
- * itself; NULL if there is none. */
-static char *read_stat(pid_t process, char text[STAT_SIZE])
+/* Reads a thread's file stat. Returns its text from the end of the name on, which may have any
+ * character itself; NULL if there is none. */
+static char *read_stat_of(pid_t process, pid_t thread, char text[STAT_SIZE])
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)process, (int)thread);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = file < 0 ? 0 : read(file, text, STAT_SIZE - 1);
     if (file >= 0)
         close(file);
     text[size > 0 ? size : 0] = '\0';
     return strrchr(text, ')');
+}
+
+static char *read_stat(pid_t process, char text[STAT_SIZE])
+{
+    return read_stat_of(process, process, text);
 }
 
 /* Returns the address where the first thread's stack began: the 28th field of /proc/PID/stat. */
@@ -89,11 +84,58 @@ static uintptr_t read_entry(pid_t process)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
+bool crn_thread_runs(pid_t process, pid_t thread)
+{
+    char text[STAT_SIZE];
+    const char *state = read_stat_of(process, thread, text);
+    return state && state[2] == 'R';
+}
+
 bool crn_process_is_zombie(pid_t process)
 {
     char text[STAT_SIZE];
     const char *state = read_stat(process, text);
     return state && (state[2] == 'Z' || state[2] == 'X');
+}
+
+void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
+                      void *data)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (atoi(entry->d_name) > 0)
+            found(data, process, (pid_t)atoi(entry->d_name));
+    if (folder)
+        closedir(folder);
+}
+
+static void choose_other(void *data, pid_t process, pid_t thread)
+{
+    crn_space *space = data;
+    if (thread != process)
+        space->living = thread;
+}
+
+void crn_space_renew(crn_space *space)
+{
+    space->living = space->process;
+    if (crn_process_is_zombie(space->process))
+        crn_threads_find(space->process, choose_other, space);
+}
+
+crn_space *crn_space_of(pid_t process)
+{
+    crn_space *space = crn_space_known(process);
+    if (space)
+        return space;
+    space = crn_calloc(1, sizeof *space);
+    space->process = process;
+    crn_space_renew(space);
+    space->same_root = sees_same_files(space->living);
+    space->next = spaces;
+    return spaces = space;
 }
 
 /* ---- mappings ---- */
@@ -133,8 +175,9 @@ static const crn_image *image_of(const crn_space *space, const char *name)
     char path[4096 + 32];
     if (name[0] != '/' || name[1] == '/')
         return NULL; /* not a file: [heap], //anon */
-    snprintf(path, sizeof path, "/proc/%d/root%s", (int)space->process, name);
-    const crn_image *image = crn_image_of(path, name);
+    snprintf(path, sizeof path, "/proc/%d/root%s", (int)space->living, name);
+    /* Where the process sees other files, names are looked up by a path that we see, too. */
+    const crn_image *image = crn_image_of(path, space->same_root ? name : path);
     return image || !space->same_root ? image : crn_image_of(name, name);
 }
 
@@ -143,8 +186,12 @@ void crn_space_map(crn_space *space, uintptr_t start, uintptr_t end, uint64_t of
 {
     uintptr_t place;
     const crn_image *image = strcmp(name, "[vdso]") == 0
-                                 ? crn_image_of_vdso(space->process, start, end - start)
+                                 ? crn_image_of_vdso(space->living, start, end - start)
                                  : image_of(space, name);
+    if (crn_code_is_dump(name)) {
+        crn_free(space->dump);
+        space->dump = crn_strdup(name);
+    }
     bool is_code = image && crn_image_place(image, offset, &place);
     put(space, (crn_mapping){start, end, is_code ? place - start : 0});
 }
@@ -165,9 +212,10 @@ void crn_space_read(crn_space *space)
 {
     char path[64], *line = NULL;
     size_t size = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)space->process);
+    crn_space_renew(space);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)space->living);
     FILE *maps = fopen(path, "re");
-    space->entry = read_entry(space->process);
+    space->entry = read_entry(space->living);
     if (!maps)
         return;
     while (getline(&line, &size, maps) > 0)
@@ -179,12 +227,15 @@ void crn_space_read(crn_space *space)
 void crn_space_clear(crn_space *space)
 {
     space->count = 0;
-    space->entry = read_entry(space->process);
+    crn_space_renew(space);
+    space->entry = read_entry(space->living);
     space->program = 0;
+    crn_free(space->dump);
+    space->dump = NULL;
     space->code_count = 0;
     if (space->codes)
         memset(space->codes, 0, space->code_slots * sizeof *space->codes);
-    space->same_root = sees_same_files(space->process);
+    space->same_root = sees_same_files(space->living);
 }
 
 void crn_space_copy(crn_space *space, const crn_space *parent)
@@ -227,18 +278,20 @@ static long number_within(pid_t process)
 }
 
 /* Its file is the one that runtimes write for profilers; the report looks the address up there. */
-static cairn_block add_code(const crn_space *space, cairn_profile *profile, uintptr_t address)
+static cairn_block add_code(crn_space *space, cairn_profile *profile, uintptr_t address)
 {
-    char name[32], path[96], key[128];
+    char name[32], root[32] = "", path[PATH_MAX + 64], key[sizeof path + 16];
     snprintf(name, sizeof name, "0x%lx", (unsigned long)address + 1);
-    if (space->same_root)
-        snprintf(path, sizeof path, "/tmp/perf-%ld.map", number_within(space->process));
+    if (!space->same_root)
+        snprintf(root, sizeof root, "/proc/%d/root", (int)space->living);
+    if (space->dump)
+        snprintf(path, sizeof path, "%s%s", root, space->dump);
     else
-        snprintf(path, sizeof path, "/proc/%d/root/tmp/perf-%ld.map", (int)space->process,
-                 number_within(space->process));
+        snprintf(path, sizeof path, "%s/tmp/perf-%ld.map", root, number_within(space->process));
     snprintf(key, sizeof key, "module %s", path);
-    if (!space->code_count)
+    if (!space->code_count || (space->dump && !space->dump_noted))
         cairn_profile_note(profile, key, "");
+    space->dump_noted = space->dump != NULL;
     return cairn_block_add(profile, &(cairn_block_info){.name = name, .file = path});
 }
 
@@ -291,6 +344,7 @@ void crn_spaces_free(void)
         crn_space *space = spaces;
         spaces = space->next;
         crn_free(space->codes);
+        crn_free(space->dump);
         crn_free(space->mappings);
         crn_free(space);
     }

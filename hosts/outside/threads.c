@@ -2,7 +2,6 @@
  *
  * Threads that are sampled, and what /proc says of them.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,19 +78,6 @@ void crn_target_forget(crn_target *target)
     crn_free(target->path);
     crn_free(target);
     count--;
-}
-
-void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
-                      void *data)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (atoi(entry->d_name) > 0)
-            found(data, process, (pid_t)atoi(entry->d_name));
-    if (folder)
-        closedir(folder);
 }
 
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready)

@@ -10,12 +10,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../native/calls.h"
 #include "../native/code.h"
 #include "../native/sleeper.h"
 #include "sample.h"
 
 /* A square root of it in µs fits into the notes that intervals are computed from. */
 #define MICROSECOND 1000.0
+
+enum { LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth of its sleep */ };
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
@@ -114,6 +117,9 @@ static bool find_sleeper(crn_sampled *thread)
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;
     path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
+    if (sleeper.call >= 0 && thread->lane)
+        thread->path[thread->length++] =
+            crn_call_block(cairn_lane_profile(thread->lane), gettid(), sleeper.call, sleeper.first);
     return true;
 }
 
@@ -149,7 +155,7 @@ static void charge_ready(crn_sampled *thread, uint64_t amount)
 
 /* A thread that has not run is where it was. If it has run, it may have been somewhere else: each
  * of the two places gets half of the time since the last look. */
-void crn_sample_look(crn_sampled *thread)
+void crn_sample_look_now(crn_sampled *thread)
 {
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC), cpu = crn_sample_clock(thread->clock);
     uint64_t gap = now > thread->looked ? now - thread->looked : 0;
@@ -171,6 +177,16 @@ void crn_sample_look(crn_sampled *thread)
     counts.looks += gap != 0;
     counts.wall_squares += square_us(gap);
     thread->looked = now;
+    if (ran)
+        thread->since = now;
+    thread->next = ran ? 0 : now + (now - thread->since) / LOOK_SLEEPER;
+}
+
+void crn_sample_look(crn_sampled *thread)
+{
+    bool sampled = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE) != thread->read;
+    if (!thread->blocked || sampled || crn_sample_clock(CLOCK_MONOTONIC) >= thread->next)
+        crn_sample_look_now(thread);
 }
 
 bool crn_sample_was_busy(void)
@@ -207,6 +223,7 @@ void crn_sample_note(cairn_profile *profile, uint64_t period_ns)
     note(profile, "cpu_samples", (double)counts.samples);
     note(profile, "cpu_squares", counts.cpu_squares);
     cairn_profile_note(profile, "default_metric", "cpu");
+    note(profile, "handler_ns", (double)counts.spent);
     note(profile, "cost_ns",
          (double)counts.spent + (double)crn_sample_clock(CLOCK_THREAD_CPUTIME_ID));
     snprintf(share, sizeof share, "in %llu samples and the collector",

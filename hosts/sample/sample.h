@@ -64,13 +64,25 @@ typedef struct crn_sampled {
     uint64_t cpu;      /* the processor clock at the last look, ns */
     uint64_t ready;    /* time without a core at the last look, ns */
     bool blocked;      /* `path` is where it sleeps */
+    uint64_t since;    /* when it was first found asleep, ns */
+    uint64_t next;     /* when to look again while it sleeps, ns */
     size_t length;     /* of `path` */
-    cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 1 blocks */
+    cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 2 blocks */
 } crn_sampled;
 
 /* ---- state.c ---- */
 
 extern int crn_sample_signal; /* of the timers; atomic; 0: none */
+
+/* The calling thread may have few system calls left, and so should make none. */
+extern __thread bool crn_sample_filtered;
+
+/* libc's function syscall; crn_sample_find_call sets it. */
+extern long (*crn_sample_real_call)(long number, long, long, long, long, long, long);
+void crn_sample_find_call(void);
+
+/* Ends the process by the system call itself. */
+_Noreturn void crn_sample_leave(int status);
 
 /* Reads a clock in ns; 0 if that fails. Signal safe. */
 uint64_t crn_sample_clock(clockid_t clock);
@@ -90,12 +102,25 @@ bool crn_sample_handle(int number);
 /* Chooses a signal that the program does not use. Returns 0 if there is none. */
 int crn_sample_signal_choose(void);
 
+/* ---- start.c ---- */
+
+/* Ends the collector's thread for a moment, in which the program's threads are alone. Returns true
+ * if it did; crn_sample_go_on starts it again, with the rights of the calling thread. */
+bool crn_sample_pause(void);
+void crn_sample_go_on(bool paused);
+/* Ends the run while the process goes on: the capture is complete, as far as it goes. */
+void crn_sample_end_early(void);
+
 /* ---- threads.c: the program's threads ---- */
 
 /* Finds new and ended threads: makes their lanes and timers, and closes those of ended ones after
  * calling `drain`. */
 void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
                              void (*drain)(crn_sampled *thread));
+/* Returns true if the program has ended its first thread, and all others. The process is there as
+ * long as the collector. `status` is set to the first thread's: not 0 if it ended by a system call
+ * of its own. */
+bool crn_sample_threads_are_gone(int *status);
 /* Calls `each` for all threads. */
 void crn_sample_threads_each(void (*each)(crn_sampled *thread));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
@@ -108,8 +133,11 @@ void crn_sample_threads_renew(void);
 /* Turns the stacks in a thread's ring into charges of processor time. */
 void crn_sample_drain(crn_sampled *thread);
 /* Drains the thread's ring, and charges wall time since the last look to where the thread was and
- * is. */
+ * is. A thread that sleeps on is looked at again after an eighth of its sleep, or if it was
+ * sampled. */
 void crn_sample_look(crn_sampled *thread);
+/* The same at once. */
+void crn_sample_look_now(crn_sampled *thread);
 /* Charges processor time since the last sample to where the thread was last. */
 void crn_sample_settle(crn_sampled *thread);
 /* Writes notes about what was sampled. */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Interposes what would let the program meet the timers' signal: its action, and waiting for it.
+ * The runtime's handler of SIGBUS stays behind the program's.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
+
+#include <cairn/host.h>
 
 #include "sample.h"
 
@@ -42,6 +45,8 @@ static bool is_own(int number)
 EXPORT int sigaction(int number, const struct sigaction *restrict new,
                      struct sigaction *restrict old)
 {
+    if (number == SIGBUS)
+        return cairn_priv_bus_action(new, old);
     if (!is_own(number))
         return __sigaction(number, new, old);
     if (new &&new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN) {

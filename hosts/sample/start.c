@@ -28,13 +28,15 @@ enum {
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
 
-typedef enum { END_NOT, END_NORMAL, END_BY_EXIT } ending;
+typedef enum { END_NOT, END_NORMAL, END_BY_EXIT, END_PAUSE } ending;
 
 static struct {
     pthread_t thread;
     bool running;
+    bool failed;   /* it could not be started again after a pause */
     pid_t process; /* a child of vfork has another, but the same memory */
-    ending ending; /* under the lock */
+    ending ending; /* atomic; under the lock, but for filtered threads */
+    bool ended;    /* the collector is done; atomic */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -57,11 +59,16 @@ static void round_run(void)
 static void end_run(void)
 {
     pthread_mutex_lock(&collector.working);
-    crn_sample_threads_each(crn_sample_look);
+    crn_sample_threads_each(crn_sample_look_now);
     crn_sample_threads_each(crn_sample_settle);
     crn_sample_threads_end(false);
     crn_sample_note(collector.profile, collector.period_ns);
     pthread_mutex_unlock(&collector.working);
+}
+
+static bool is_going_on(void)
+{
+    return __atomic_load_n(&collector.ending, __ATOMIC_ACQUIRE) == END_NOT;
 }
 
 /* Waits until the next look. Returns false if the process ends. */
@@ -74,12 +81,11 @@ static bool wait_for_next(uint64_t *gap)
     until.tv_sec += (time_t)(ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&collector.lock);
-    while (!collector.ending && pthread_cond_clockwait(&collector.wake, &collector.lock,
-                                                       CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
+    while (is_going_on() && pthread_cond_clockwait(&collector.wake, &collector.lock,
+                                                   CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
     }
-    bool goes_on = collector.ending == END_NOT;
     pthread_mutex_unlock(&collector.lock);
-    return goes_on;
+    return is_going_on();
 }
 
 static void *collect(void *data)
@@ -87,13 +93,23 @@ static void *collect(void *data)
     (void)data;
     uint64_t gap = LOOK_NS;
     prctl(PR_SET_NAME, "cairn-sample");
-    do
+    bool gone = false;
+    int status = 0;
+    do {
         round_run();
-    while (wait_for_next(&gap));
-    end_run();
+        gone = gap > LOOK_NS && crn_sample_threads_are_gone(&status);
+    } while (!gone && wait_for_next(&gap));
+    if (gone) /* as the last thread, it now ends the process as libc does: with status 0 or its own
+               */
+        __atomic_store_n(&collector.ending, END_BY_EXIT, __ATOMIC_RELEASE);
+    if (collector.ending != END_PAUSE)
+        end_run();
     if (collector.ending == END_BY_EXIT)
         cairn_priv_process_end();
-    return NULL;
+    __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
+    if (status) /* the last thread's is the process's */
+        syscall(SYS_exit, status);
+    return NULL; /* as the last thread, it calls exit(0) */
 }
 
 /* Starts the collector with all signals blocked: the program's are for its own threads. */
@@ -101,8 +117,10 @@ static void begin(void)
 {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
+    collector.ended = false;
     collector.process = getpid();
     collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -127,7 +145,7 @@ static void after_in_child(void)
     pthread_cond_init(&collector.wake, NULL);
     crn_sample_threads_end(true);
     crn_sample_forget();
-    if (collector.running)
+    if (collector.running || collector.failed)
         begin();
 }
 
@@ -189,19 +207,57 @@ static struct timespec after_ms(long ms)
     return limit;
 }
 
-/* Lets the collector end and waits for it, no longer than `ms`. */
-static void end_collector(ending how, long ms)
+/* The same for a thread that may make no system call. The collector sees it at its next look. */
+static void end_collector_silently(long ms)
 {
+    ending none = END_NOT;
+    uint64_t limit = crn_sample_clock(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+    if (collector.running)
+        __atomic_compare_exchange_n(&collector.ending, &none, END_BY_EXIT, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+    while (collector.running && !__atomic_load_n(&collector.ended, __ATOMIC_ACQUIRE) &&
+           crn_sample_clock(CLOCK_MONOTONIC) < limit) {
+    }
+}
+
+/* Lets the collector end and waits for it, no longer than `ms`. True if this call has ended it. */
+static bool end_collector(ending how, long ms)
+{
+    if (crn_sample_filtered) {
+        end_collector_silently(ms);
+        return false;
+    }
     struct timespec limit = after_ms(ms);
     if (pthread_mutex_timedlock(&collector.lock, &limit) != 0)
-        return;
-    bool first = collector.running && collector.ending == END_NOT;
+        return false;
+    bool first = collector.running && is_going_on();
     if (first)
-        collector.ending = how;
+        __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     pthread_cond_signal(&collector.wake);
     pthread_mutex_unlock(&collector.lock);
-    if (first)
-        pthread_timedjoin_np(collector.thread, NULL, &limit);
+    return first && pthread_timedjoin_np(collector.thread, NULL, &limit) == 0;
+}
+
+bool crn_sample_pause(void)
+{
+    return collector.running && getpid() == collector.process && end_collector(END_PAUSE, END_MS);
+}
+
+void crn_sample_go_on(bool paused)
+{
+    int saved = errno;
+    if (!paused)
+        return;
+    begin();
+    collector.failed = !collector.running;
+    if (collector.failed) /* the kernel allows no thread here: what was sampled is all */
+        end_run();
+    errno = saved;
+}
+
+void crn_sample_end_early(void)
+{
+    end_collector(END_BY_EXIT, END_MS);
 }
 
 __attribute__((destructor)) static void end_with_program(void)
@@ -216,10 +272,10 @@ __attribute__((destructor)) static void end_with_program(void)
 
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-    if (collector.running && getpid() == collector.process)
+    /* A filtered thread may not even ask for the process's number. */
+    if (collector.running && (crn_sample_filtered || getpid() == collector.process))
         end_collector(END_BY_EXIT, EXIT_MS);
-    for (;;)
-        syscall(SYS_exit_group, status);
+    crn_sample_leave(status);
 }
 
 __attribute__((visibility("default"), noreturn)) void _Exit(int status)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,7 +93,7 @@ static crn_sampled *thread_new(void)
         return NULL;
     crn_sampled *thread = crn_pages(sizeof *thread);
     uint64_t *ring = thread ? crn_pages(CRN_RING_WORDS * sizeof *ring) : NULL;
-    cairn_block *path = ring ? crn_pages((CRN_FRAMES_MOST + 1) * sizeof *path) : NULL;
+    cairn_block *path = ring ? crn_pages((CRN_FRAMES_MOST + 2) * sizeof *path) : NULL;
     if (!path)
         return NULL;
     thread->ring = ring;
@@ -160,11 +161,17 @@ static void thread_name_again(crn_sampled *thread)
     thread->strand = NULL;
 }
 
+/* Begins behind the one found last: the kernel lists threads in the order in which they began. */
 static crn_sampled *thread_find(pid_t tid)
 {
-    for (size_t i = 0; i < thread_count; i++)
-        if (threads[i]->tid == tid)
-            return threads[i];
+    static size_t last;
+    for (size_t i = 1; i <= thread_count; i++) {
+        size_t at = (last + i) % thread_count;
+        if (threads[at]->tid == tid) {
+            last = at;
+            return threads[at];
+        }
+    }
     return NULL;
 }
 
@@ -190,12 +197,31 @@ typedef struct entry {
     char name[];
 } entry;
 
+/* Returns true if the list of threads has to be read, which takes some time if there are many: if
+ * their number has changed, and now and then, as one may have begun when another ended. */
+static bool scan_is_due(void)
+{
+    enum { FEW = 64, SCAN_NS = 50000000 };
+    static nlink_t links;
+    static uint64_t scanned;
+    struct stat tasks = {0};
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
+    bool known = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == links;
+    if (known && links > FEW && now - scanned < SCAN_NS)
+        return false;
+    links = tasks.st_nlink;
+    scanned = now;
+    return true;
+}
+
 void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
                              void (*drain)(crn_sampled *thread))
 {
     char buffer[4096];
     pid_t own = gettid();
     period = period_ns;
+    if (!scan_is_due())
+        return;
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return; /* a chroot without /proc: the threads that are known go on */
@@ -212,6 +238,37 @@ void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
     for (size_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && !threads[i]->seen)
             thread_end(threads[i], drain);
+}
+
+/* Returns true if the first thread has ended: the kernel keeps it until the process ends. Sets
+ * `status` to what it gave to the system call exit: the 49th number behind the state. */
+static bool first_has_ended(int *status)
+{
+    enum { NUMBERS_BETWEEN = 49 };
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] != 'Z')
+        return false;
+    for (int i = 0; at && i <= NUMBERS_BETWEEN; i++)
+        at = strchr(at + 1, ' ');
+    *status = at ? atoi(at) >> 8 & 0xff : 0;
+    return true;
+}
+
+bool crn_sample_threads_are_gone(int *status)
+{
+    size_t first = 0, others = 0;
+    for (size_t i = 0; i < thread_count; i++) {
+        first += threads[i]->tid == getpid();
+        others += threads[i]->tid && !threads[i]->own && threads[i]->tid != getpid();
+    }
+    return first && !others && first_has_ended(status);
 }
 
 void crn_sample_threads_each(void (*each)(crn_sampled *thread))

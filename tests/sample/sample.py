@@ -4,10 +4,13 @@
 
 usage: sample.py CAIRN PROGRAM WORK
 """
+import ctypes
+import errno
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -120,6 +123,8 @@ def sleeps_are_where_they_are():
     same(output, "done\n", "output")
     nap, poll = costs(report, "wall", "nap"), costs(report, "wall", "wait_in_poll")
     assert costs(report, "cpu", "nap") < 0.2e9
+    calls = costs(report, "wall", "[clock_nanosleep]") + costs(report, "wall", "[nanosleep]")
+    assert calls > 0.8 * nap, (calls, nap)
     # Three threads: 0.8 s each in nap, 0.4 s in poll; the rest is main, which joins them.
     # Each change of place is known to half the time between two looks at an idle process: 50 ms.
     return None if nap > 1.9e9 and poll > 0.8e9 and 1.2 < nap / poll < 4 else (nap, poll)
@@ -291,7 +296,23 @@ def _():
     assert any(row["block"]["name"].startswith("_PyEval_EvalFrame") for row in report["flat"])
 
 
-def attached(*command, options=()):
+def refuse_events():
+    """In a child, before the tool: makes the kernel refuse perf_event_open, as it does in containers."""
+    numbers = {"x86_64": 298, "aarch64": 241}
+    load, equal, give = 0x20, 0x15, 0x06  # BPF: load a word; jump if equal; return
+    refused, allowed = 0x00050000 | errno.EPERM, 0x7fff0000
+    code = b"".join(struct.pack("HBBI", *part) for part in (
+        (load, 0, 0, 0), (equal, 0, 1, numbers[os.uname().machine]), (give, 0, 0, refused),
+        (give, 0, 0, allowed)))
+    text = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, seccomp, filter_mode = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(seccomp, filter_mode, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def attached(*command, options=(), before=None):
     """Attaches to a process that has said that it begun, and tells it to end: when it is sampled, or
     with --for after that. Returns the report, and what became of the process."""
     capture = os.path.join(WORK, "attached.cairn")
@@ -301,7 +322,7 @@ def attached(*command, options=()):
                                start_new_session=True)
     same(process.stdout.readline(), "begun\n", "the program")
     tool = subprocess.Popen([CAIRN, "attach", *options, "-o", capture, str(process.pid)], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=before)
     until(lambda: tool.poll() is not None or not options and os.path.exists(capture))
     process.stdin.close()
     try:
@@ -328,6 +349,19 @@ def _():
     assert costs(report, "cpu", "main") < 0.2e9
 
 
+@outside("attach: cairn top shows the functions of the running process")
+def _():
+    capture = os.path.join(WORK, "live.cairn")
+    process = subprocess.Popen([PROGRAM, "split", "until-told"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL)
+    tool = subprocess.Popen([CAIRN, "attach", "-o", capture, str(process.pid)])
+    until(lambda: os.path.exists(capture) and
+          "main" in subprocess.run([CAIRN, "top", "--once", capture], text=True, check=False,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    process.stdin.close()
+    same((process.wait(timeout=PATIENCE), tool.wait(timeout=PATIENCE)), (7, 0), "status")
+
+
 @outside("attach: a process that ends meanwhile")
 def _():
     report, output, status = attached(PROGRAM, "split", "until-told")
@@ -348,6 +382,9 @@ def _():
     report, output, status = attached(PROGRAM, "leave")
     same((output, status), ("done\n", 7), "output and status")
     assert total(report, "cpu") > 10e6, report["metrics"]
+    # Its mappings are those of the thread that runs on. What it is charged at first may be one sample
+    # at its end; so the time in which it waits is looked at, too.
+    assert costs(report, "wall", "survivor") > 0 or costs(report, "cpu", "survivor") > 0, report["wall"]
 
 
 @outside("attach: 1,000 threads")
@@ -365,6 +402,51 @@ print("done")
 """, options=["--for", "500ms"])
     same(output, "done\n", "output")
     assert total(report, "wall") > 1000 * 0.4e9, report["metrics"]
+
+
+def may_trace():
+    """Whether the kernel lets this user trace processes that are not his children."""
+    yama = "/proc/sys/kernel/yama/ptrace_scope"
+    return os.geteuid() == 0 or not os.path.exists(yama) or open(yama, encoding="ascii").read() == "0\n"
+
+
+@case("attach: where the kernel gives no samples, threads are stopped for them, and the cost is said")
+def _():
+    if not may_trace():
+        print("# the kernel does not let this user trace processes")
+        return
+    report, output, status = attached(PROGRAM, "split", "until-told", options=["--for", "1s"],
+                                      before=refuse_events)
+    same((output, status, report["notes"]["sampler"]), ("done\n", 7, "stops"), "output and status")
+    assert int(report["notes"]["stops"]) > 3 and int(report["notes"]["longest_stop_ns"]) > 0, report["notes"]
+    assert share(report, "cpu", "main") > 0.9 and share(report, "cpu", "compare") > 0, report["flat"]
+    incomplete, samples = report["notes"]["incomplete_stacks"].split(" of ")
+    assert int(incomplete) <= int(samples) / 10, (incomplete, samples)
+    report, output, _ = attached(PROGRAM, "sleep", "until-told", options=["--for", "600ms"],
+                                 before=refuse_events)
+    same(output, "done\n", "no sleep was interrupted")
+    names = {row["block"]["name"] for row in report["wall"]}
+    assert {"nap", "wait_in_poll", "sleeper", "main"} <= names, names
+    report, output, status = attached(PROGRAM, "leave", before=refuse_events)
+    same((output, status), ("done\n", 7), "output and status")
+    attached(PROGRAM, "threads", "until-told", before=refuse_events)
+
+
+@outside("attach: a process in another mount namespace: its files are read through /proc/PID/root")
+def _():
+    place = os.path.join(WORK, "hidden")
+    os.makedirs(place, exist_ok=True)
+    script = ("mount -t tmpfs none %s && cp %s %s/inner && exec %s/inner split until-told" %
+              (place, PROGRAM, place, place))
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", place], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        print("# this user may not make mount namespaces")
+        return
+    report, output, status = attached("unshare", "-m", "sh", "-c", script, options=["--for", "1s"])
+    same((output, status, os.listdir(place)), ("done\n", 7, []), "output, status and the folder here")
+    assert report["notes"]["incomplete_stacks"].startswith("0 of "), report["notes"]
+    # On a busy machine a second is less than one round through the parts: only names are compared.
+    assert share(report, "cpu", "main") > 0.9, report["flat"]
 
 
 @case("attach: a process that does not exist, and arguments that are none")
@@ -390,7 +472,7 @@ def _():
     assert "does not let this user" in found.stdout or found.returncode == 126, found
 
 
-@outside("code compiled at run time has names of /tmp/perf-PID.map, inside and outside")
+@outside("code compiled at run time has names of /tmp/perf-PID.map or of jitdump, inside and outside")
 def _():
     if shutil.which("node") is None:
         return
@@ -399,11 +481,12 @@ def _():
         file.write("function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += i * i % 7; return s }\n"
                    "const end = Date.now() + 600; let t = 0\n"
                    "while (Date.now() < end) t += leaf(1000000)\n")
-    for options in [], ["--outside"]:
-        report = sampled("node", "--perf-basic-prof", script, options=options)[2]
+    for options, names_by in ((options, names_by) for options in ([], ["--outside"])
+                              for names_by in ("--perf-basic-prof", "--perf-prof")):
+        report = sampled("node", names_by, script, options=options)[2]
         names = [row["block"]["name"] for row in report["flat"] if "leaf" in row["block"]["name"]
                  and row["self"].get("cpu", 0) > 0.2 * total(report, "cpu")]
-        assert names, report["flat"][:5]
+        assert names, (options, names_by, report["flat"][:5])
 
 
 main()

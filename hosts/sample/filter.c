@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
+ * filter does not name. Such a thread gets no more signals of timers, and ends the run without a
+ * call. The collector is not filtered, and looks at it as at others; if all threads are to be
+ * filtered, the run ends before.
+ */
+#include <dlfcn.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sample.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Before a thread installs a filter, for itself and those that it begins later. */
+static void before_filter(bool all_threads)
+{
+    sigset_t own;
+    int number = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
+    if (all_threads)
+        crn_sample_end_early();
+    sigemptyset(&own);
+    if (number)
+        sigaddset(&own, number);
+    sigprocmask(SIG_BLOCK, &own, NULL); /* of this thread alone */
+    crn_sample_filtered = true;
+}
+
+EXPORT int prctl(int option, ...)
+{
+    static int (*real)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    unsigned long arguments[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        arguments[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "prctl");
+    if (option == PR_SET_SECCOMP)
+        before_filter(false);
+    return real(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+}
+
+/* libc has no function for seccomp: programs and libseccomp use this one. */
+EXPORT long syscall(long number, ...)
+{
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    crn_sample_find_call();
+    if (number == SYS_seccomp &&
+        (arguments[0] == SECCOMP_SET_MODE_STRICT || arguments[0] == SECCOMP_SET_MODE_FILTER))
+        before_filter(arguments[0] == SECCOMP_SET_MODE_FILTER &&
+                      (arguments[1] & SECCOMP_FILTER_FLAG_TSYNC));
+    if (number == SYS_exit_group)
+        _exit((int)arguments[0]); /* which completes the capture */
+    return crn_sample_real_call(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                                arguments[4], arguments[5]);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program that does what samplers stumble over. It knows nothing of Cairn.
+ *
+ * usage: program PART; prints "done" and returns 7 if all went as it does alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+static bool failed;
+
+static void fail(const char *what)
+{
+    printf("%s: %s\n", what, strerror(errno));
+    failed = true;
+}
+
+static long processor_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* Uses the processor for a while, long enough for several samples. */
+static void work(long ms)
+{
+    for (long end = processor_time() + ms * 1000000; processor_time() < end;)
+        for (unsigned long i = 0; i < 10000; i++)
+            sink += i;
+}
+
+/* The same with no system call, for programs that may make none. */
+static void count(unsigned long turns)
+{
+    for (unsigned long i = 0; i < turns; i++)
+        sink += i;
+}
+
+/* ---- threads ---- */
+
+static void *ask_for_stack(void *data)
+{
+    pthread_attr_t attributes;
+    (void)data;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        fail("pthread_getattr_np");
+    pthread_attr_destroy(&attributes);
+    free(malloc(100));
+    return NULL;
+}
+
+/* As Java and Rust do at each thread's begin. */
+static void stacks(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, ask_for_stack, NULL) != 0)
+            fail("pthread_create");
+        else
+            pthread_join(thread, NULL);
+    }
+}
+
+static void *use_little_stack(void *data)
+{
+    work(*(long *)data);
+    return NULL;
+}
+
+static void *use_own_signal_stack(void *data)
+{
+    char *memory = malloc(1 << 16);
+    stack_t stack = {.ss_sp = memory, .ss_size = 1 << 16};
+    if (sigaltstack(&stack, NULL) != 0)
+        fail("sigaltstack");
+    work(*(long *)data);
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, NULL);
+    memset(memory, 0, 1 << 16);
+    free(memory);
+    return NULL;
+}
+
+static void tiny(void)
+{
+    pthread_t threads[8];
+    pthread_attr_t attributes;
+    long ms = 60;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    for (int i = 0; i < 8; i++)
+        if (pthread_create(&threads[i], &attributes,
+                           i % 2 ? use_little_stack : use_own_signal_stack, &ms) != 0)
+            fail("pthread_create");
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void *end_last(void *data)
+{
+    (void)data;
+    work(60);
+    puts("done");
+    return NULL;
+}
+
+/* The first thread ends; the process ends with its last one, with status 0. */
+static void last(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, end_last, NULL);
+    pthread_detach(thread);
+    pthread_exit(NULL);
+}
+
+/* ---- forks ---- */
+
+static void *fork_and_wait(void *data)
+{
+    (void)data;
+    for (int i = 0; i < 100; i++) {
+        int status;
+        free(malloc(1000));
+        pid_t child = i % 2 ? fork() : vfork();
+        if (child == 0)
+            _exit(3);
+        if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 3)
+            fail("a child");
+    }
+    return NULL;
+}
+
+static void *allocate(void *data)
+{
+    while (!*(volatile bool *)data)
+        free(malloc(64 + sink++ % 4096));
+    return NULL;
+}
+
+static void forks(void)
+{
+    pthread_t forkers[2], allocator;
+    static bool told;
+    pthread_create(&allocator, NULL, allocate, &told);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&forkers[i], NULL, fork_and_wait, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(forkers[i], NULL);
+    *(volatile bool *)&told = true;
+    pthread_join(allocator, NULL);
+}
+
+static void vforks(void)
+{
+    for (int i = 0; i < 50; i++) {
+        int status;
+        pid_t child = vfork();
+        if (child == 0) {
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(127);
+        }
+        if (waitpid(child, &status, 0) != child || status != 0)
+            fail("true");
+    }
+    work(30);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t ticks;
+
+static void tick(int number)
+{
+    (void)number;
+    int saved = errno;
+    free(NULL);
+    ticks++;
+    errno = saved;
+}
+
+static void *send(void *data)
+{
+    const struct timespec rest = {.tv_nsec = 50000};
+    for (int i = 0; i < 3000; i++) {
+        pthread_kill(*(pthread_t *)data, SIGUSR1);
+        nanosleep(&rest, NULL);
+    }
+    return NULL;
+}
+
+/* Signals of the program's own, ten thousand a second, while it allocates. */
+static void signals(void)
+{
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    pthread_t self = pthread_self(), sender;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    pthread_create(&sender, NULL, send, &self);
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 100}, {0, 100}}, NULL);
+    for (long end = processor_time() + 200000000; processor_time() < end;)
+        free(malloc(sink++ % 10000));
+    pthread_join(sender, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+    if (ticks < 100)
+        fail("signals");
+}
+
+/* ---- rights ---- */
+
+/* Allows the calls of `allowed`; the process is killed at any other. */
+static void allow(const int *allowed, size_t count_allowed, bool all_threads)
+{
+    struct sock_filter filter[64];
+    unsigned short length = 0;
+    filter[length++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < count_allowed; i++) {
+        filter[length++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog program = {length, filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    long result = all_threads ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                        SECCOMP_FILTER_FLAG_TSYNC, &program)
+                              : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    if (result != 0)
+        fail("seccomp");
+}
+
+static const int few[] = {SYS_write, SYS_exit_group, SYS_rt_sigreturn};
+
+static void filtered(void)
+{
+    work(30);
+    fflush(stdout);
+    allow(few, sizeof few / sizeof *few, false);
+    count(200000000);
+    write(STDOUT_FILENO, "done\n", 5);
+    syscall(SYS_exit_group, failed ? 1 : 7);
+}
+
+static void filtered_all(void)
+{
+    work(30);
+    fflush(stdout);
+    allow(few, sizeof few / sizeof *few, true);
+    count(200000000);
+    write(STDOUT_FILENO, "done\n", 5);
+    syscall(SYS_exit_group, failed ? 1 : 7);
+}
+
+/* The strictest mode: read, write, exit and the return from signals. */
+static void strict(void)
+{
+    work(30);
+    fflush(stdout);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0)
+        fail("seccomp");
+    count(200000000);
+    write(STDOUT_FILENO, "done\n", 5);
+    syscall(SYS_exit, 7);
+}
+
+static void closed(void)
+{
+    work(30);
+    for (int file = 3; file < 1024; file++)
+        close(file);
+    work(60);
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    work(60);
+}
+
+/* As servers do that begin as root. */
+static void user(void)
+{
+    work(30);
+    if (geteuid() == 0 && (chdir("/") != 0 || setgid(65534) != 0 || setuid(65534) != 0))
+        fail("setuid");
+    work(60);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {{"stacks", stacks}, {"tiny", tiny},         {"last", last},
+             {"forks", forks},   {"vforks", vforks},     {"signals", signals},
+             {"closed", closed}, {"filtered", filtered}, {"filtered-all", filtered_all},
+             {"strict", strict}, {"user", user}};
+
+int main(int argc, char **argv)
+{
+    void (*run)(void) = NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0)
+            run = parts[i].run;
+    if (!run)
+        return 2;
+    run();
+    puts("done");
+    return failed ? 1 : 7;
+}

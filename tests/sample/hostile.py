@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cairn run on programs that do what samplers stumble over: each ends as it does alone, and leaves
+a complete capture.
+
+usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM WORK
+"""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import case, main, run, same  # noqa: E402
+
+CAIRN, PROGRAM, SAMPLED = (os.path.abspath(name) for name in sys.argv[1:4])
+WORK = os.path.abspath(sys.argv[4])
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 120  # seconds, before a program that hangs is killed with all that it started
+shutil.rmtree(WORK, ignore_errors=True)
+os.makedirs(WORK)
+CAPTURE = os.path.join(WORK, "out.cairn")
+
+
+def ends_as(command, **variables):
+    """Runs a command. Returns its output and status."""
+    process = subprocess.Popen(command, text=True, cwd=WORK, env={**os.environ, **variables},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.communicate(timeout=PATIENCE)[0], process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise AssertionError("%s hangs" % " ".join(command)) from None
+
+
+def check(*command, options=(), **variables):
+    """Runs a command alone and under Cairn: output and status are the same. Returns the report."""
+    alone = ends_as(command, **variables)
+    if os.path.exists(CAPTURE):
+        os.remove(CAPTURE)
+    same(ends_as([CAIRN, "run", *options, "-o", CAPTURE, *command], **variables), alone,
+         "output and status")
+    report = json.loads(run(CAIRN, "report", "--json", "--top", "0", CAPTURE))
+    same(report["notes"]["state"], "closed", "capture")
+    same([name for name in os.listdir(WORK) if name.endswith(".cairn")], ["out.cairn"], "captures")
+    return report
+
+
+def names_of(report):
+    return {row["block"]["name"] for row in report["flat"]}
+
+
+def part(name, title, function, *options):
+    @case(title)
+    def _():
+        found = names_of(check(PROGRAM, name, options=options))
+        assert function in found, found
+
+
+part("stacks", "threads ask for their stack's bounds as they begin", "main")
+part("tiny", "the smallest stacks, and alternate ones that go away", "work")
+part("last", "the first thread ends; the process ends with its last thread", "end_last")
+part("forks", "forks and vforks of several threads while others allocate", "main")
+part("vforks", "vfork and exec", "main")
+part("signals", "10,000 signals a second, and a handler that calls free", "signals")
+part("closed", "all descriptors are closed, and no further one is allowed", "work")
+part("filtered", "seccomp: a thread that may only write and exit", "work")
+part("filtered-all", "seccomp: all threads may only write and exit", "work")
+part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
+part("user", "a server that gives up root", "work")
+part("forks", "forks and vforks, with --alloc beside", "allocate", "--alloc")
+part("signals", "signals, with --alloc beside", "signals", "--alloc")
+
+
+def library(name):
+    found = glob.glob("/usr/lib/*/" + name) + glob.glob("/lib/*/" + name)
+    return found[0] if found else None
+
+
+@case("malloc is another's: jemalloc, tcmalloc")
+def _():
+    for name in "libjemalloc.so.2", "libtcmalloc_minimal.so.4":
+        path = library(name)
+        if not path:
+            print("# no %s" % name)
+            continue
+        for part_name in "stacks", "forks", "signals":
+            check(PROGRAM, part_name, LD_PRELOAD=path)
+
+
+@case("another library is preloaded: it stays, and comes first")
+def _():
+    source, other = os.path.join(WORK, "other.c"), os.path.join(WORK, "other.so")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#define _GNU_SOURCE\n#include <errno.h>\n#include <stdio.h>\n#include <string.h>\n"
+                   "__attribute__((constructor)) static void begin(void)\n"
+                   '{ if (!strcmp(program_invocation_short_name, "sampled-program")) puts("preloaded"); }\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", other, source], check=True)
+    assert "work" in names_of(check(SAMPLED, "split", LD_PRELOAD=other))
+
+
+@case("programs of musl, dynamically linked and static")
+def _():
+    if not shutil.which("musl-gcc"):
+        print("# no musl-gcc")
+        return
+    source = os.path.join(WORK, "musl.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include <stdio.h>\n#include <time.h>\n#include <stdlib.h>\n"
+                   "__attribute__((noinline)) static void work(void)\n"
+                   "{ for (volatile long i = 0; i < 200000000; i++); }\n"
+                   'int main(void) { work(); puts("done"); return 7; }\n')
+    for name, options in ("dynamic", []), ("static", ["-static"]):
+        program = os.path.join(WORK, "musl-" + name)
+        subprocess.run(["musl-gcc", "-O1", "-g", *options, "-o", program, source], check=True)
+        if ends_as([CAIRN, "run", "--outside", "-o", CAPTURE, program])[1] != 7:
+            print("# the kernel does not let this user sample processes")
+            return
+        assert "work" in names_of(check(program)), name
+
+
+@case("a set-uid program keeps its rights, and one that changes its user with capabilities kept")
+def _():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        print("# needs root")
+        return
+    program = os.path.join(WORK, "set-uid")
+    shutil.copy(shutil.which("id"), program)
+    os.chmod(program, 0o4755)
+    os.chmod(WORK, 0o777)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    alone = ends_as([*user, program, "-u"])
+    if alone != ("0\n", 0):
+        print("# this file system has no set-uid programs")
+        return
+    same(ends_as([CAIRN, "run", "-o", CAPTURE, *user, program, "-u"]), alone, "started by another")
+    found = ends_as([*user, CAIRN, "run", "-o", os.path.join(WORK, "own.cairn"), program, "-u"])
+    # Either it runs with its rights, or it is not run at all, and Cairn says why.
+    assert found == alone or found[1] == 126 or "was not run" in found[0], found
+
+
+main()
