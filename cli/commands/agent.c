@@ -31,8 +31,9 @@ static const crn_option options[] = {
      .help = "Delete captures that ended and were sent so long ago", .number = &given.delete_days,
      .least = 1, .most = 36500},
     {"keep", .argument = "MIB",
-     .help = "While all captures have more than MIB mebibytes, delete the oldest that were sent, then "
-             "merge the oldest that were not: totals survive, spans do not",
+     .help =
+         "While all captures have more than MIB mebibytes, delete the oldest that were sent, then "
+         "merge the oldest that were not: totals survive, spans do not",
      .number = &given.keep_mib, .least = 1},
     {"metrics", .argument = "PORT",
      .help = "Serve figures of the captures for Prometheus at http://127.0.0.1:PORT/metrics",
@@ -43,8 +44,10 @@ static const crn_option options[] = {
 static const char doc[] =
     "Send the captures of a folder to a fleet's database, and what is new in those that grow.\v"
     "Programs leave captures there with CAIRN_OUT=DIR/%p.cairn. While the server is away captures "
-    "wait; nothing is deleted that was not sent, or with --keep merged. A file CAPTURE.labels, a line "
-    "KEY=VALUE each, labels that capture in place of --label. SIGTERM ends the agent after the capture at "
+    "wait; nothing is deleted that was not sent, or with --keep merged. A file CAPTURE.labels, a "
+    "line "
+    "KEY=VALUE each, labels that capture in place of --label. SIGTERM ends the agent after the "
+    "capture at "
     "hand.\n\n  cairn agent /var/lib/cairn --to clickhouse://db.example/cairn --delete-after 7\n\n"
     "Exit status: 0, or 2 for bad input; with --once also if not everything was sent.";
 

@@ -182,8 +182,8 @@ static bool judge_blocks(const crn_diff_report *report)
     if (chances)
         say_chance(report, what, given.fail_block, chances > 1);
     if (apart)
-        crn_cli_fail("%u block%s not recorded before: left out, as growth is unknown",
-                     apart, apart == 1 ? " was" : "s were");
+        crn_cli_fail("%u block%s not recorded before: left out, as growth is unknown", apart,
+                     apart == 1 ? " was" : "s were");
     crn_diff_free(&blocks);
     return good;
 }

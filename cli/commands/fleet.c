@@ -182,16 +182,15 @@ static int schema(crn_database *database)
     crn_error error = {0};
     crn_schema_options options = {
         .server = 20, .keep_days = (unsigned)given.keep_days, .cluster = given.cluster};
-    bool good = crn_schema_each(crn_database_name(database), &options, print_statement, stdout,
-                                &error);
+    bool good =
+        crn_schema_each(crn_database_name(database), &options, print_statement, stdout, &error);
     return good ? CRN_EXIT_OK : crn_cli_fail("%s", error.message);
 }
 
 static int init(crn_database *database)
 {
     crn_error error = {0};
-    crn_schema_options options = {.keep_days = (unsigned)given.keep_days,
-                                  .cluster = given.cluster};
+    crn_schema_options options = {.keep_days = (unsigned)given.keep_days, .cluster = given.cluster};
     if (!crn_schema_create(database, options, &error))
         return crn_cli_fail("%s", error.message);
     printf("the tables are there; send captures with: cairn push\n");
@@ -228,12 +227,9 @@ typedef struct verb {
     int (*run)(crn_database *database);
 } verb;
 
-static const verb verbs[] = {{"init", 0, init},
-                             {"schema", 0, schema},
-                             {"diff", 2, diff},
-                             {"regressions", 0, regressions},
-                             {"explain", 1, explain},
-                             {"get", 1, get}};
+static const verb verbs[] = {{"init", 0, init},       {"schema", 0, schema},
+                             {"diff", 2, diff},       {"regressions", 0, regressions},
+                             {"explain", 1, explain}, {"get", 1, get}};
 
 static void check(struct argp_state *state)
 {

@@ -27,8 +27,9 @@ static const crn_option options[] = {
      .help = "Keep what cannot be sent in DIR; send what is there first, and delete it then",
      .text = &given.spool},
     {"keep", .argument = "MIB",
-     .help = "While captures in DIR have more than MIB mebibytes, merge the oldest: totals survive, "
-             "spans do not",
+     .help =
+         "While captures in DIR have more than MIB mebibytes, merge the oldest: totals survive, "
+         "spans do not",
      .number = &given.keep_mib, .least = 1},
     {0},
 };
@@ -37,7 +38,8 @@ static const char doc[] =
     "Send captures to a ClickHouse database, for cairn fleet.\vThe same capture counts once, "
     "however often it is sent: after an error or a broken connection send it again. Create the "
     "tables once with cairn fleet init. docs/FLEET.md describes them.\n\nWith --spool DIR captures "
-    "that cannot be sent are copied to DIR, until another push with --spool, or cairn agent DIR, sends "
+    "that cannot be sent are copied to DIR, until another push with --spool, or cairn agent DIR, "
+    "sends "
     "them.\n\nWith --to "
     "otlp://HOST:PORT spans and profiles go to a collector of OpenTelemetry, with --to "
     "pyroscope://HOST:PORT profiles to Pyroscope; otlps and pyroscopes with TLS.\n\n  export "

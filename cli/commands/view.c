@@ -48,7 +48,8 @@ static const char doc[] =
     "written), a pprof profile, the output of `perf script`, or folded stacks. Of two files, the "
     "first is the old one.\n\nPrints the address of the page, which works only on this machine and "
     "contains a secret. Ctrl-C ends the server.\n\n  cairn view a.cairn\n  cairn view before.cairn "
-    "after.cairn\n  cairn view --fleet clickhouse://db.example/cairn\n\ncairn report --html writes the page to a single file.";
+    "after.cairn\n  cairn view --fleet clickhouse://db.example/cairn\n\ncairn report --html writes "
+    "the page to a single file.";
 
 /* ---- server ---- */
 
@@ -159,8 +160,7 @@ static int serve(crn_view *view)
 {
     if (given.fleet.url && !(view->fleet = crn_fleet_open(&given.fleet)))
         return CRN_EXIT_BAD;
-    if (!read_files(view) ||
-        (view->fleet && !view->file_count && !crn_view_fleet_begin(view))) {
+    if (!read_files(view) || (view->fleet && !view->file_count && !crn_view_fleet_begin(view))) {
         crn_view_uploads_remove(view);
         return CRN_EXIT_BAD;
     }

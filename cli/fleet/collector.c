@@ -103,8 +103,8 @@ static size_t attributes_of(const crn_fleet_labels *labels, crn_otlp_attribute *
         for (size_t j = 0; j < i; j++)
             again |= strcmp(labels->list[i].key, labels->list[j].key) == 0;
         if (!again)
-            attributes[count++] = (crn_otlp_attribute){attribute_name(labels->list[i].key),
-                                                       labels->list[i].value};
+            attributes[count++] =
+                (crn_otlp_attribute){attribute_name(labels->list[i].key), labels->list[i].value};
     }
     return count;
 }
@@ -163,8 +163,8 @@ static bool send_pprof(crn_collector *collector, const char *path, const crn_pro
     if (bytes) {
         rewind(file);
         good = fread(bytes, 1, (size_t)size, file) == (size_t)size &&
-               crn_post_send(collector->post, path, "application/octet-stream", bytes,
-                             (size_t)size, true, error);
+               crn_post_send(collector->post, path, "application/octet-stream", bytes, (size_t)size,
+                             true, error);
     } else if (good || !file) {
         good = crn_error_set(error, 1, "a temporary file cannot be written; is TMPDIR full?");
     }

@@ -69,8 +69,8 @@ static void label_spans(crn_trace *trace, const crn_profile *profile, const char
 {
     const char *values[] = {run->version, run->host};
     uint16_t keys[] = {key_add(trace, "version"), key_add(trace, "host")};
-    crn_attribute *all = crn_calloc(trace->attribute_count + 2 * (size_t)trace->span_count + 1,
-                                    sizeof *all);
+    crn_attribute *all =
+        crn_calloc(trace->attribute_count + 2 * (size_t)trace->span_count + 1, sizeof *all);
     uint32_t count = 0, next = 0;
     for (uint32_t s = 0; s < trace->span_count; s++) {
         while (next < trace->attribute_count && trace->attributes[next].span == s)

@@ -46,8 +46,8 @@ typedef struct crn_fleet_labels {
  * prints a message and returns false. */
 bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given);
 
-/* Adds the service and the host, unless labels say them, as the last ones: cut the list to its length
- * before afterwards. */
+/* Adds the service and the host, unless labels say them, as the last ones: cut the list to its
+ * length before afterwards. */
 void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profile);
 
 /* Returns the path of the file with a capture's own labels, CAPTURE.labels, which count in place of

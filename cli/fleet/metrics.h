@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * metrics.h - the agent's figures as Prometheus text: calls and time of the costliest functions, and
- * durations of spans.
+ * metrics.h - the agent's figures as Prometheus text: calls and time of the costliest functions,
+ * and durations of spans.
  */
 #ifndef CRN_CLI_FLEET_METRICS_H
 #define CRN_CLI_FLEET_METRICS_H
@@ -15,8 +15,8 @@ typedef struct crn_metrics_lines {
     char *families[CRN_METRICS_FAMILIES];
 } crn_metrics_lines;
 
-/* Makes the lines of a capture: of the 50 functions with the most calls or time, and of each name of
- * spans. Free them with crn_metrics_lines_free. */
+/* Makes the lines of a capture: of the 50 functions with the most calls or time, and of each name
+ * of spans. Free them with crn_metrics_lines_free. */
 crn_metrics_lines crn_metrics_lines_make(const crn_profile *profile, const crn_profile *recorded,
                                          const crn_span_store *spans,
                                          const crn_fleet_labels *labels, const char *capture);
@@ -24,7 +24,8 @@ void crn_metrics_lines_free(crn_metrics_lines *lines);
 
 typedef struct crn_metrics_server crn_metrics_server;
 
-/* Serves /metrics on the loopback interface, from a thread. Returns NULL after printing an error. */
+/* Serves /metrics on the loopback interface, from a thread. Returns NULL after printing an error.
+ */
 crn_metrics_server *crn_metrics_serve(unsigned port);
 void crn_metrics_stop(crn_metrics_server *server);
 /* Sets what is served: the lines of all captures. */

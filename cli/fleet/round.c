@@ -96,10 +96,8 @@ bool crn_round_add(crn_round *round, const char *path, crn_push_state *state,
         round->list = crn_realloc(round->list, round->room, sizeof *round->list);
     }
     waiting *one = &round->list[round->count];
-    *one = (waiting){.path = crn_strdup(path),
-                     .item = item,
-                     .state = state,
-                     .sent = {.metrics = metrics}};
+    *one = (waiting){
+        .path = crn_strdup(path), .item = item, .state = state, .sent = {.metrics = metrics}};
     bool good = crn_fleet_send(round->batch, round->labels, path, state, &one->sent, &error);
     if (!good && !one->sent.read) {
         tell(round, one, false, &error);

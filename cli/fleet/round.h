@@ -30,8 +30,8 @@ crn_round *crn_round_new(crn_database *database, crn_fleet_labels *labels, crn_r
 bool crn_round_add(crn_round *round, const char *path, crn_push_state *state,
                    struct crn_metrics_lines *metrics, void *item);
 
-/* Sends what waits, and frees the round. Returns false if a capture was not sent; `*takes`, unless NULL,
- * becomes false if that was because the server takes nothing. */
+/* Sends what waits, and frees the round. Returns false if a capture was not sent; `*takes`, unless
+ * NULL, becomes false if that was because the server takes nothing. */
 bool crn_round_end(crn_round *round, bool *takes);
 
 #endif

@@ -59,8 +59,8 @@ bool crn_fleet_send(crn_push_batch *batch, crn_fleet_labels *labels, const char 
                         error);
         if (good && sent->metrics) {
             crn_metrics_lines_free(sent->metrics);
-            *sent->metrics = crn_metrics_lines_make(loaded.shown, loaded.recorded, loaded.spans,
-                                                    labels, path);
+            *sent->metrics =
+                crn_metrics_lines_make(loaded.shown, loaded.recorded, loaded.spans, labels, path);
         }
         labels->count = given;
     }

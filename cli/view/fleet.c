@@ -15,8 +15,8 @@
 
 static bool has_fleet(const crn_view *view)
 {
-    return view->fleet || crn_cli_fail("there is no database; start cairn view with --fleet URL") ==
-                              CRN_EXIT_OK;
+    return view->fleet ||
+           crn_cli_fail("there is no database; start cairn view with --fleet URL") == CRN_EXIT_OK;
 }
 
 /* Takes the conditions `service` and `where`, repeatable. Returns false after printing an error. */
@@ -77,10 +77,8 @@ bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query)
             return crn_cli_fail("%s", sides[i] ? error.message : "two groups of runs are needed") ==
                    CRN_EXIT_OK;
     }
-    crn_fleet_shown shown = {.metric = text_of(query, "metric"),
-                             .limit = 30,
-                             .fail_above = -1,
-                             .json = true};
+    crn_fleet_shown shown = {
+        .metric = text_of(query, "metric"), .limit = 30, .fail_above = -1, .json = true};
     return crn_fleet_ask_compare(out, view->fleet, filters, &shown, &above);
 }
 

@@ -37,7 +37,8 @@ static const char *const into[CRN_BATCH_TABLES] = {
     [CRN_BATCH_RUNS] =
         "runs (service, version, host, run, day, started, elapsed, level, folded, contexts, spans, "
         "length, span_lanes, notes.key, notes.value, labels.key, labels.value, warnings, "
-        "metrics.name, metrics.unit, metrics.total, lost, origins, histograms, recorded)",
+        "metrics.name, metrics.unit, metrics.total, lost, origins, histograms, flagged.block, "
+        "flagged.flags, recorded)",
 };
 
 crn_push_batch *crn_push_batch_new(crn_database *database)

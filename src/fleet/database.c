@@ -165,8 +165,8 @@ static bool is_refusal(const exchange *exchange)
     for (size_t i = 0; i < sizeof set_up / sizeof *set_up; i++)
         if (code == set_up[i])
             return false;
-    return code || (status >= 400 && status < 500 && status != 401 && status != 403 &&
-                    status != 404);
+    return code ||
+           (status >= 400 && status < 500 && status != 401 && status != 403 && status != 404);
 }
 
 static bool fail(const crn_database *database, const exchange *exchange, crn_error *error)

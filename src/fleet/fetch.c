@@ -82,10 +82,11 @@ static bool fetch_run(crn_fetching *fetching)
 {
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT service, level, folded, contexts, spans, length, span_lanes, "
-                      "notes.key, notes.value, warnings, metrics.name, metrics.unit, lost, origins, "
-                      "histograms "
-                      "FROM runs FINAL WHERE run = ");
+    crn_sql_add(&sql,
+                "SELECT service, level, folded, contexts, spans, length, span_lanes, "
+                "notes.key, notes.value, warnings, metrics.name, metrics.unit, lost, origins, "
+                "histograms "
+                "FROM runs FINAL WHERE run = ");
     crn_sql_id(&sql, &fetching->run);
     crn_sql_add(&sql, " LIMIT 1");
     if (!crn_fetching_ask(fetching, &sql, &answer))
@@ -177,6 +178,7 @@ static void add_block(crn_fetching *fetching, fetched_blocks *blocks, crn_answer
     raw->blocks[number].line = (uint32_t)crn_answer_number(answer, 4);
     raw->blocks[number].column = (uint32_t)crn_answer_number(answer, 4);
     raw->blocks[number].parent = 0;
+    raw->blocks[number].flags = 0;
     blocks->parents[number] = crn_answer_id(answer);
 }
 
@@ -202,7 +204,8 @@ static bool fetch_blocks(crn_fetching *fetching)
     fetched_blocks blocks = {0};
     crn_sql_add(&sql, "SELECT block, name, file, line, position, parent FROM blocks WHERE ");
     crn_fetching_service(fetching, &sql);
-    crn_sql_add(&sql, " AND block GLOBAL IN (SELECT arrayJoin(blocks) FROM block_figures FINAL WHERE ");
+    crn_sql_add(&sql,
+                " AND block GLOBAL IN (SELECT arrayJoin(blocks) FROM block_figures FINAL WHERE ");
     crn_fetching_run(fetching, &sql);
     crn_sql_add(&sql, " UNION ALL SELECT DISTINCT block FROM spans WHERE ");
     crn_fetching_run(fetching, &sql);
@@ -224,6 +227,26 @@ static bool fetch_blocks(crn_fetching *fetching)
     fetching->raw.folded_block = folded == UINT32_MAX ? 0 : folded;
     crn_free(blocks.parents);
     return crn_fetching_end(fetching, &answer, fetching->raw.block_count > 0);
+}
+
+static bool fetch_flags(crn_fetching *fetching)
+{
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT block, groupBitOr(flags) FROM runs FINAL ARRAY JOIN flagged.block AS "
+                      "block, flagged.flags AS flags WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql, " GROUP BY block");
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    while (crn_answer_more(&answer)) {
+        crn_fleet_id id = crn_answer_id(&answer);
+        uint32_t block = crn_fetching_block(fetching, &id);
+        uint32_t flags = (uint32_t)crn_answer_number(&answer, 4);
+        if (block != UINT32_MAX)
+            fetching->raw.blocks[block].flags = flags;
+    }
+    return crn_fetching_end(fetching, &answer, true);
 }
 
 /* ---- contexts ---- */
@@ -359,9 +382,11 @@ static bool fetch_edges(crn_fetching *fetching)
     crn_profile *raw = &fetching->raw;
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT groupArray(s), groupArray(t), groupArray(sums), groupArray(folds) "
-                      "FROM (SELECT s, t, sum(c) AS sums, max(f) AS folds FROM (SELECT source, target, calls, "
-                      "folded FROM edges FINAL WHERE ");
+    crn_sql_add(
+        &sql,
+        "SELECT groupArray(s), groupArray(t), groupArray(sums), groupArray(folds) "
+        "FROM (SELECT s, t, sum(c) AS sums, max(f) AS folds FROM (SELECT source, target, calls, "
+        "folded FROM edges FINAL WHERE ");
     add_level(fetching, &sql);
     crn_sql_add(&sql, ") ARRAY JOIN source AS s, target AS t, calls AS c, folded AS f "
                       "GROUP BY s, t)");
@@ -432,8 +457,8 @@ static crn_fetching fetching_begin(crn_database *database, crn_error *error)
 
 static bool fetch_graph(crn_fetching *fetching)
 {
-    return fetch_root(fetching) && fetch_blocks(fetching) && fetch_contexts(fetching) &&
-           fetch_figures(fetching) && fetch_edges(fetching);
+    return fetch_root(fetching) && fetch_blocks(fetching) && fetch_flags(fetching) &&
+           fetch_contexts(fetching) && fetch_figures(fetching) && fetch_edges(fetching);
 }
 
 crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, crn_trace **trace,

@@ -40,9 +40,9 @@ static void read_column(reading *reading, crn_answer *answer, uint32_t first, in
     uint64_t count = crn_answer_length(answer, 1);
     for (uint64_t i = 0; column == KEY && i < count && !answer->bad; i++) {
         trace->attributes = crn_fetching_grow(trace->attributes, trace->attribute_count,
-                                 &reading->attribute_room, sizeof *trace->attributes);
-        trace->attributes[trace->attribute_count++] =
-            (crn_attribute){.span = trace->span_count, .key = crn_fetching_key(trace, reading->keys, answer)};
+                                              &reading->attribute_room, sizeof *trace->attributes);
+        trace->attributes[trace->attribute_count++] = (crn_attribute){
+            .span = trace->span_count, .key = crn_fetching_key(trace, reading->keys, answer)};
     }
     if (count != trace->attribute_count - first)
         answer->bad = true;
@@ -77,8 +77,8 @@ static void read_origin(reading *reading, crn_answer *answer, crn_span *span)
     uint16_t adoption = (uint16_t)crn_answer_number(answer, 2);
     if (!span->handed_off)
         return;
-    trace->handoffs = crn_fetching_grow(trace->handoffs, trace->handoff_count, &reading->handoff_room,
-                           sizeof *trace->handoffs);
+    trace->handoffs = crn_fetching_grow(trace->handoffs, trace->handoff_count,
+                                        &reading->handoff_room, sizeof *trace->handoffs);
     trace->handoffs[trace->handoff_count++] =
         (crn_span_handoff){trace->span_count, adoption, taken};
 }
@@ -90,8 +90,8 @@ static void read_weight(reading *reading, crn_answer *answer, const crn_span *sp
     double weight = crn_answer_real(answer);
     if (span->parent || !(weight > 1))
         return;
-    trace->weights =
-        crn_fetching_grow(trace->weights, trace->weight_count, &reading->weight_room, sizeof *trace->weights);
+    trace->weights = crn_fetching_grow(trace->weights, trace->weight_count, &reading->weight_room,
+                                       sizeof *trace->weights);
     trace->weights[trace->weight_count++] = (crn_span_weight){trace->span_count, weight};
 }
 
@@ -163,7 +163,8 @@ static void resolve_parents(const reading *reading)
     crn_trace *trace = reading->trace;
     bool cpu = false;
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        trace->spans[s].parent = crn_fetching_span(trace, reading->lane_first, reading->parent_lanes[s], trace->spans[s].parent);
+        trace->spans[s].parent = crn_fetching_span(
+            trace, reading->lane_first, reading->parent_lanes[s], trace->spans[s].parent);
         cpu |= trace->cpu[s] != UINT64_MAX;
     }
     if (cpu)
@@ -187,12 +188,13 @@ static bool read_edges(reading *reading)
         uint64_t lane = crn_answer_number(&answer, 4), span = crn_answer_number(&answer, 4);
         uint64_t to_lane = crn_answer_number(&answer, 4), to_span = crn_answer_number(&answer, 4);
         uint64_t kind = crn_answer_number(&answer, 1), at = crn_answer_number(&answer, 8);
-        crn_span_edge edge = {crn_fetching_span(trace, reading->lane_first, lane, span), crn_fetching_span(trace, reading->lane_first, to_lane, to_span),
+        crn_span_edge edge = {crn_fetching_span(trace, reading->lane_first, lane, span),
+                              crn_fetching_span(trace, reading->lane_first, to_lane, to_span),
                               (crn_edge_kind)kind, at};
         good = edge.from != CRN_SPAN_NONE && edge.to != CRN_SPAN_NONE &&
                (kind == CRN_EDGE_WAITS || kind == CRN_EDGE_FOLLOWS);
-        trace->edges =
-            crn_fetching_grow(trace->edges, trace->edge_count, &reading->edge_room, sizeof *trace->edges);
+        trace->edges = crn_fetching_grow(trace->edges, trace->edge_count, &reading->edge_room,
+                                         sizeof *trace->edges);
         trace->edges[trace->edge_count++] = edge;
     }
     return crn_fetching_end(reading->fetching, &answer, good);

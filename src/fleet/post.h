@@ -16,8 +16,8 @@ typedef struct crn_post crn_post;
 crn_post *crn_post_open(const char *address, const char *header, unsigned retry_s);
 void crn_post_close(crn_post *post);
 
-/* Sends a body, gzipped unless it is already (`packed`), to address + path. Retries while the server
- * is away or overloaded (429, 502, 503, 504) with growing pauses. */
+/* Sends a body, gzipped unless it is already (`packed`), to address + path. Retries while the
+ * server is away or overloaded (429, 502, 503, 504) with growing pauses. */
 bool crn_post_send(crn_post *post, const char *path, const char *type, const void *body,
                    size_t size, bool packed, crn_error *error);
 

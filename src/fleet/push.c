@@ -18,9 +18,9 @@ const char *crn_push_label_of(const crn_push_options *options, const char *key,
     return otherwise;
 }
 
-/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it, as one that was imported,
- * has the label of this name; without that it counts as of 1970. The clock of the machine is not
- * asked for anything else: it may be set back while a program runs. */
+/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it, as one that was
+ * imported, has the label of this name; without that it counts as of 1970. The clock of the machine
+ * is not asked for anything else: it may be set back while a program runs. */
 static void take_times(crn_pushing *pushing)
 {
     struct tm started = {0};
@@ -76,6 +76,23 @@ static void put_metrics(crn_rows *rows, const crn_profile *profile)
         crn_rows_number(rows, crn_metric_total(profile, m), 8);
 }
 
+/* Blocks are of all runs; whether they were entered or only counted is of one run. */
+static void put_flags(crn_rows *rows, const crn_pushing *pushing)
+{
+    const crn_profile *profile = pushing->profile;
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        count += profile->blocks[b].flags != 0;
+    crn_rows_length(rows, count);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        if (profile->blocks[b].flags)
+            crn_rows_id(rows, &pushing->ids.blocks[b]);
+    crn_rows_length(rows, count);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        if (profile->blocks[b].flags)
+            crn_rows_number(rows, profile->blocks[b].flags, 4);
+}
+
 static void put_lanes(crn_rows *rows, const crn_span_store *spans)
 {
     crn_rows_length(rows, spans ? spans->lane_count : 0);
@@ -110,6 +127,7 @@ static void push_run(crn_pushing *pushing, const crn_span_store *spans)
         crn_rows_text(rows, profile->warnings[i]);
     put_metrics(rows, profile);
     crn_push_lost(rows, spans);
+    put_flags(rows, pushing);
     crn_rows_number(rows, pushing->recorded, 8);
     crn_rows_end(rows);
 }

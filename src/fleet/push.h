@@ -39,9 +39,9 @@ crn_push_batch *crn_push_batch_new(crn_database *database);
 void crn_push_batch_free(crn_push_batch *batch);
 
 /* Adds a profile and the spans of the same capture (`recorded` is the profile that their blocks
- * refer to; both NULL: none), and sends what fills insertions. Memory: of contexts 40 bytes each, of
- * everything else 24 MiB. On an error all captures of the batch are out of it, and are to be pushed
- * again. options->state must live until the batch is sent. */
+ * refer to; both NULL: none), and sends what fills insertions. Memory: of contexts 40 bytes each,
+ * of everything else 24 MiB. On an error all captures of the batch are out of it, and are to be
+ * pushed again. options->state must live until the batch is sent. */
 bool crn_push(crn_push_batch *batch, const crn_profile *profile, const crn_profile *recorded,
               crn_span_store *spans, const crn_push_options *options, crn_push_sum *sum,
               crn_error *error);

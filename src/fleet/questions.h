@@ -42,8 +42,9 @@ typedef struct crn_question {
 } crn_question;
 
 /* runs: newest first. top: functions by cost over all runs. trend: a function, or everything, by
- * version; history: by run; hours: by the hour in which it arose. spans: durations by name. heat: numbers of spans by time and duration,
- * each with the run of the longest. slowest: single spans. */
+ * version; history: by run; hours: by the hour in which it arose. spans: durations by name. heat:
+ * numbers of spans by time and duration, each with the run of the longest. slowest: single spans.
+ */
 extern const crn_question crn_questions[];
 extern const size_t crn_question_count;
 

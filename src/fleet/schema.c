@@ -24,7 +24,8 @@ static const table tables[] = {
      "String),"
      " labels Nested(key String, value String), warnings Array(String),"
      " metrics Nested(name String, unit String, total UInt64), lost Array(UInt64),"
-     " origins Array(UInt64), histograms UInt32, recorded UInt64",
+     " origins Array(UInt64), histograms UInt32, flagged Nested(block FixedString(16), flags"
+     " UInt32), recorded UInt64",
      "service, run", true},
     {"blocks",
      "service String, block FixedString(16), name String, file String, line UInt32,"

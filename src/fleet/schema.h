@@ -11,8 +11,8 @@
 
 /* Statements that need a server of a later version are left out for older ones. */
 typedef struct crn_schema_options {
-    unsigned server;    /* major version of the server: 18, 23, ... */
-    unsigned keep_days; /* 0: for ever. Before version 19 nothing is deleted by itself */
+    unsigned server;     /* major version of the server: 18, 23, ... */
+    unsigned keep_days;  /* 0: for ever. Before version 19 nothing is deleted by itself */
     const char *cluster; /* of the server's configuration: rows are distributed over its shards by
                             run, so that equal rows meet; NULL: this server alone */
 } crn_schema_options;

@@ -33,7 +33,8 @@ int main(int argc, char **argv)
                                  .file = names[NAMES - 1 - i],
                                  .line = UINT32_MAX,
                                  .column = (uint32_t)i,
-                                 .parent = parent};
+                                 .parent = parent,
+                                 .flags = (uint32_t)i % 4};
         blocks[i] = cairn_block_add(profile, &info);
         parent = i % 3 ? blocks[i] : 0;
     }
