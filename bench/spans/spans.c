@@ -244,7 +244,7 @@ static void measure_evenness(void)
 {
     const row plain = {.rate = 1};
     static uint32_t times[MILLION], empty[MILLION];
-    measure_series tail = {0}, most = {0}, faulted = {0}, without = {0};
+    measure_series tail = {0}, most = {0}, first = {0}, faulted = {0}, without = {0};
     double median = 0;
     for (int round = 0; round < 5; round++) {
         cairn_options options = options_of(&plain);
@@ -253,6 +253,10 @@ static void measure_evenness(void)
         memset(empty, 1, sizeof empty);
         time_each(NULL, empty);
         long before = faults();
+        cairn_span_begin(r.strand, 1, -1);
+        cairn_span_end(r.strand);
+        measure_add(&first, (double)(faults() - before));
+        before = faults();
         time_each(&r, times);
         measure_add(&faulted, (double)(faults() - before));
         qsort(times, MILLION, sizeof *times, compare_times);
@@ -268,6 +272,7 @@ static void measure_evenness(void)
     measure_print("even/most", &most, "with nothing between the two rdtsc: %.0f × their median",
                   measure_quantile(&without, 0.5));
     measure_print("even/faults", &faulted, "of the thread that records, as the kernel counts them");
+    measure_print("even/first", &first, "it makes its first space itself");
 }
 
 /* ---- bursts and floods ---- */
@@ -369,7 +374,16 @@ static void measure_bytes(void)
     measure_print("bytes", &bytes, "on disk, of 1,048,576, less what a capture without any takes");
 }
 
-int main(void)
+/* Arguments: names of rows, "even", "bytes", "burst", "flood"; without any, all of them. */
+static bool is_asked_for(char **names, const char *name)
+{
+    bool asked = !*names;
+    for (; *names; names++)
+        asked |= strcmp(*names, name) == 0;
+    return asked;
+}
+
+int main(int count, char **names)
 {
     static const row rows[] = {
         {.name = "pair", .run = run_spans, .clock = measure_thread},
@@ -391,11 +405,19 @@ int main(void)
         {.name = "job", .run = run_jobs, .clock = measure_thread, .in_ns = true},
         {.name = "off", .run = run_off, .clock = measure_thread, .in_ns = true, .no_spans = true},
     };
+    static const struct {
+        const char *name;
+        void (*measure)(void);
+    } others[] = {{"even", measure_evenness},
+                  {"bytes", measure_bytes},
+                  {"burst", measure_bursts},
+                  {"flood", measure_flood}};
+    names += count > 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        measure_row(&rows[i]);
-    measure_evenness();
-    measure_bytes();
-    measure_bursts();
-    measure_flood();
+        if (is_asked_for(names, rows[i].name))
+            measure_row(&rows[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (is_asked_for(names, others[i].name))
+            others[i].measure();
     return 0;
 }
