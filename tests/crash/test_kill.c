@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/compare.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
@@ -72,7 +73,7 @@ static void kill_at_random(int how, cairn_wall wall, uint64_t times)
         if (child == 0)
             record(&options, page, round);
         while (!page->ready)
-            usleep(10);
+            child_pause(child);
         usleep(random_below(&random, 1u << random_below(&random, 18)));
         kill(child, how);
         int status;

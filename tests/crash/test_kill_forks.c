@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -204,7 +205,7 @@ static void kill_at_random(cairn_wall wall, uint64_t times)
             record(&options, round);
         uint32_t number = random_below(&random, PROCESSES);
         while (!atomic_load(&shared->processes[number].pid))
-            usleep(10);
+            child_pause(child);
         usleep(random_below(&random, 1u << random_below(&random, 15)));
         kill(-child, SIGKILL);
         wait_for_all();

@@ -18,6 +18,7 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -166,7 +167,7 @@ static void kill_at_random(cairn_options options, uint64_t times, bool all)
         if (child == 0)
             record(&options, journal, round);
         while (!atomic_load(&journal->ready))
-            usleep(10);
+            child_pause(child);
         usleep(random_below(&random, 1u << random_below(&random, 17)));
         kill(child, SIGKILL);
         int status;

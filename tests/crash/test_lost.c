@@ -17,6 +17,7 @@
 
 #include "profile/profile.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -165,7 +166,7 @@ static void cut_at_random(cairn_options options, int child_every)
             record(&options, round, child_every, round % 2);
         uint64_t enough = random_below(&random, 1u << random_below(&random, 18));
         while (atomic_load(&shared->events) <= enough)
-            usleep(10);
+            child_pause(child);
         for (uint32_t times_cut = random_below(&random, 2); times_cut < 2; times_cut++)
             cut(path, round < 2, &random);
         shared->cut = true;

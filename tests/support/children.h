@@ -31,6 +31,16 @@ static inline void child_await(pid_t child)
         fail_msg("the child's status is %x", (unsigned)status);
 }
 
+/* Sleeps a moment, for a loop that waits for something a child does. Fails if the child has ended
+ * instead. */
+static inline void child_pause(pid_t child)
+{
+    siginfo_t ended = {0};
+    usleep(10);
+    if (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+        fail_msg("the child has ended: code %d, status %d", ended.si_code, ended.si_status);
+}
+
 /* Returns the path of the child's capture: x.cairn -> x.PID.cairn */
 static inline char *child_path(char path[SCRATCH_PATH], const char *parent, pid_t child)
 {
