@@ -250,7 +250,9 @@ static void begin(cairn_lane *lane, crn_core_watch *off, pid_t thread)
     if (!crn_thread_time(crn_thread_clock(thread), &off->cpu) ||
         !crn_thread_ready_time(thread, &off->ready))
         off->cpu = off->ready = 0;
-    /* An entry without length tells readers from when on the thread is recorded. */
+    /* An entry without length tells readers from when on the thread is recorded. Switches may have
+     * been recorded since just before that. */
+    off->told = off->looked;
     put(off, &(crn_disk_off_core){.begin = off->looked, .end = off->looked});
     note_source(lane->profile, off);
 }
