@@ -117,6 +117,12 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
             "wait: hand jobs off (cairn_handoff_take), or say what spans wait for",
             name);
         break;
+    case CRN_DOUBT_BUSY:
+        add(reasons,
+            "threads were ready for %s without a free core, although those with spans did not need "
+            "all cores: record again while nothing else runs",
+            period);
+        break;
     }
 }
 

@@ -346,6 +346,33 @@ static void find_conditions(crn_replay *replay)
     crn_free(waited);
 }
 
+/* ---- a busy machine ---- */
+
+/* Returns the ready time within outermost spans of each thread; 0 if it is not recorded. */
+static uint64_t ready_in_spans(const crn_trace *trace)
+{
+    uint64_t sum = 0;
+    for (uint32_t s = 0; trace->ready && s < trace->span_count; s++) {
+        const crn_span *span = &trace->spans[s];
+        bool outermost = span->parent == CRN_SPAN_NONE || span->handed_off ||
+                         trace->spans[span->parent].lane != span->lane;
+        if (outermost && trace->ready[s] != UINT64_MAX)
+            sum += trace->ready[s];
+    }
+    return sum;
+}
+
+/* Work on a core that others had, too, took longer than it would alone, but a scenario scales its
+ * recorded length. Where the program's own threads shared the cores, cores.c computes that. */
+void crn_plan_busy(crn_replay *replay, uint64_t ready)
+{
+    enum { PERCENT = 5 };
+    uint64_t in_spans = ready_in_spans(replay->trace);
+    ready = ready > in_spans ? ready : in_spans;
+    if (!replay->facts.shared && (double)ready * 100 > (double)replay->facts.work * PERCENT)
+        crn_replay_doubt(replay, CRN_DOUBT_BUSY, 0, 0, (double)ready);
+}
+
 /* ---- entry ---- */
 
 void crn_plan_doubts(crn_replay *replay)

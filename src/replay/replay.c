@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "replay/program.h"
 
 /* ---- the program's notes ---- */
@@ -92,13 +93,19 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
     }
 }
 
+static uint64_t ready_time(const crn_profile *profile)
+{
+    uint32_t metric = crn_compare_ready(profile);
+    return metric ? crn_metric_total(profile, metric) : 0;
+}
+
 crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
 {
     enum {
         MOST_NOTES = 1000
     }; /* limit on notes about blocks, each of which is searched for
           among all blocks */
-    crn_replay_setup setup = {.block_count = profile->block_count};
+    crn_replay_setup setup = {.block_count = profile->block_count, .ready = ready_time(profile)};
     setup.capacity = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.capacity);
     setup.full = crn_calloc(profile->block_count + (size_t)1, 1);
     setup.rest = crn_calloc(profile->block_count + (size_t)1, 1);
@@ -227,6 +234,7 @@ static crn_replay *make(const crn_trace *trace, const crn_replay_setup *setup)
     crn_plan_watched(replay);
     crn_plan_working(replay);
     crn_plan_code(replay);
+    crn_plan_busy(replay, setup->ready);
     describe_pools(replay);
     free_construction(replay);
     compact_for_runs(replay);

@@ -51,6 +51,7 @@ typedef struct crn_replay_setup {
     uint64_t *period;    /* by block: its spans end at multiples of this many ns; 0: no timer of a
                             known period. NULL: all 0 */
     unsigned cores;      /* number of processors during the recording; 0: not known */
+    uint64_t ready;      /* ns in which threads were ready without a core, as far as recorded */
     bool fixed;          /* each lane runs the jobs that it ran in the recording */
     bool no_guesses;     /* infer no waits: only recorded ones count */
     const uint8_t *kept; /* by span: it may be scaled; NULL: all may */
@@ -153,7 +154,8 @@ typedef enum crn_doubt_kind {
                             lanes: a wait */
     CRN_DOUBT_DROPPED,   /* the unscaled replay drops other numbers of jobs than the program did */
     CRN_DOUBT_ASYNC,     /* spans are asynchronous: what ends them is not recorded */
-    CRN_DOUBT_CONDITION  /* waits for a condition variable, known only where a thread had to wait */
+    CRN_DOUBT_CONDITION, /* waits for a condition variable, known only where a thread had to wait */
+    CRN_DOUBT_BUSY       /* other programs, or threads without spans, had the cores */
 } crn_doubt_kind;
 
 typedef struct crn_doubt {

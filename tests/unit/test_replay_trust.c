@@ -582,6 +582,43 @@ static void asynchronous_spans_are_not_trusted(void **state)
     crn_free(recording);
 }
 
+/* ---- a busy machine ---- */
+
+static bool is_trusted(const crn_trace *trace, unsigned cores, uint64_t ready)
+{
+    crn_replay *replay = crn_replay_make(
+        trace, &(crn_replay_setup){.block_count = BLOCKS, .cores = cores, .ready = ready});
+    bool trusted = crn_replay_is_trusted(replay);
+    crn_replay_free(replay);
+    return trusted;
+}
+
+/* Unless the program's own threads are the reason why some were ready. */
+static void predictions_of_a_busy_machine_are_not_trusted(void **state)
+{
+    (void)state;
+    static const char *names[] = {"one", "two", "three"};
+    recording *recording = crn_calloc(1, sizeof *recording);
+    independent(recording, &(parts){{1, 1, 1, 1, 1, 1, 1, 1}, 1});
+    crn_trace trace = {
+        .spans = recording->spans, .span_count = recording->count, .lane_count = 3, .lanes = names};
+    uint64_t work = 0;
+    for (uint32_t s = 0; s < recording->count; s++)
+        work += recording->spans[s].end - recording->spans[s].start;
+    assert_true(is_trusted(&trace, 4, 0));
+    assert_true(is_trusted(&trace, 4, work / 25));
+    assert_false(is_trusted(&trace, 4, work / 15));
+    assert_true(is_trusted(&trace, 1, work / 15));
+    uint64_t *ready = crn_calloc(recording->count, sizeof *ready);
+    for (uint32_t s = 0; s < recording->count; s++)
+        ready[s] = (recording->spans[s].end - recording->spans[s].start) / 15;
+    trace.ready = ready;
+    assert_true(is_trusted(&trace, 1, 0));
+    assert_false(is_trusted(&trace, 4, 0));
+    crn_free(ready);
+    crn_free(recording);
+}
+
 /* ---- periods in notes ---- */
 
 static void periods_have_units(void **state)
@@ -607,6 +644,7 @@ int main(void)
         cmocka_unit_test(effects_tell_missed_timers),
         cmocka_unit_test(waits_for_a_noted_lock_are_no_lock),
         cmocka_unit_test(asynchronous_spans_are_not_trusted),
+        cmocka_unit_test(predictions_of_a_busy_machine_are_not_trusted),
         cmocka_unit_test(periods_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
