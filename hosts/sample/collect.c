@@ -13,6 +13,7 @@
 #include "../native/calls.h"
 #include "../native/code.h"
 #include "../native/sleeper.h"
+#include "python.h"
 #include "sample.h"
 
 /* A square root of it in µs fits into the notes that intervals are computed from. */
@@ -34,9 +35,11 @@ static double square_us(uint64_t ns)
 
 /* ---- paths ---- */
 
-static cairn_block block_of(uintptr_t address)
+static cairn_block block_of(uint64_t address)
 {
     crn_unwind_code code;
+    if (address & CRN_PYTHON_WORD)
+        return crn_python_block(address);
     if (crn_unwind_recall(address, &code) && code.tag)
         return code.tag;
     crn_unwind_look(address, &code);
@@ -51,7 +54,7 @@ static void path_set(crn_sampled *thread, const uint64_t *addresses, uint64_t ma
     if (!complete)
         thread->path[thread->length++] = crn_code_nothing();
     for (size_t i = count; i--;)
-        thread->path[thread->length++] = block_of((uintptr_t)addresses[(at + i) & mask]);
+        thread->path[thread->length++] = block_of(addresses[(at + i) & mask]);
     counts.incomplete += !complete;
 }
 
@@ -113,6 +116,8 @@ static bool find_sleeper(crn_sampled *thread)
                             .mask = UINT64_MAX};
     if (!crn_sleeper_find(getpid(), thread->tid, &sleeper))
         return false;
+    crn_python_state python;
+    crn_python_prepare(&walk, &python, thread->tid);
     size_t count = crn_unwind_stack(&walk, sleeper.frame);
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;

@@ -260,7 +260,8 @@ static bool is_note_kept(const char *key)
         "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples", "default_metric",
         "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",       "cpu_samples",
         "wall_squares",  "cpu_squares",      "sample_ns",      "cores",         "spans_dropped",
-        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped", "off_core"};
+        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped", "off_core",
+        "python"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;

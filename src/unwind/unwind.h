@@ -244,7 +244,8 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
 
 /* ---- whole walks ----------------------------------------------------------------- */
 
-typedef struct crn_unwind_walk {
+typedef struct crn_unwind_walk crn_unwind_walk;
+struct crn_unwind_walk {
     crn_unwind_memory *memory;
     const uintptr_t *registers; /* those of the first frame, by their numbers in DWARF; NULL: not
                                    known */
@@ -257,15 +258,21 @@ typedef struct crn_unwind_walk {
     void *data;
     uintptr_t entry;
 
+    /* An interpreter's function, from `loop` on. Called before a frame of it is added, with the
+     * number of words so far: may add words, and returns their new number. loop_size 0: none. */
+    uintptr_t loop, loop_size;
+    size_t (*before_loop)(crn_unwind_walk *walk, size_t count);
+    void *loop_data;
+
     /* Result: addresses of frames, the youngest first, in a ring of mask + 1 words from `at`. */
     uint64_t *addresses;
     size_t most;
     uint64_t mask, at;
     bool complete; /* the outermost frame was reached */
-} crn_unwind_walk;
+};
 
 /* Walks the stack from `frame`, by .eh_frame and, in code without it, by frame pointers. Returns
- * the number of frames. Signal safe. */
+ * the number of words: frames, and what before_loop added. Signal safe. */
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame);
 
 /* ---- modules --------------------------------------------------------------------- */

@@ -166,13 +166,17 @@ size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
     size_t count = 0;
     walk->complete = false;
     crn_unwind_refresh(walk->memory);
-    while (count < walk->most) {
+    for (size_t steps = 0; count < walk->most; steps++) {
         if (frame.pc == 0) {
             walk->complete = true;
             break;
         }
-        walk->addresses[(walk->at + count++) & walk->mask] = crn_unwind_address(&frame);
-        if (!step(walk, &first, count - 1, &frame))
+        uintptr_t address = crn_unwind_address(&frame);
+        if (address - walk->loop < walk->loop_size)
+            count = walk->before_loop(walk, count);
+        if (count < walk->most)
+            walk->addresses[(walk->at + count++) & walk->mask] = address;
+        if (!step(walk, &first, steps, &frame))
             break;
     }
     return count;

@@ -117,6 +117,70 @@ def _():
     check_split(sampled(program, "split")[2])
 
 
+LOOP = "_PyEval_EvalFrameDefault"
+
+
+def python_of(version):
+    """An interpreter of this version that is linked with symbols; None if there is none here."""
+    for program in ("/usr/bin/python3", sys.executable):
+        said = subprocess.run([program, "-c", "import sys; print(sys.version)"], check=False, text=True,
+                              stdout=subprocess.PIPE).stdout
+        if said.startswith(version + "."):
+            return program
+    return None
+
+
+def stacks(capture, metric):
+    """Yields the names of a stack, outermost first and without places, and its cost."""
+    for line in run(CAIRN, "export", "--to", "folded", "-m", metric, "-o", "-", capture).splitlines():
+        path, cost = line.rsplit(" ", 1)
+        yield [name.split(" ")[0] for name in path.split(";")], int(cost)
+
+
+@case("functions of Python stand between the native ones, in order")
+def _():
+    program = python_of("3.11")
+    if not program:
+        print("# no Python 3.11 here")
+        return
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_program.py")
+    output, status, report = sampled(program, "-X", "utf8", script)
+    same((output, status), ("done\n", 0), "output and status")
+    assert report["notes"]["python"].startswith("3.11."), report["notes"]["python"]
+    main_only = {"directly": ["directly"], "by_sort": ["by_sort", "key"],
+                 "by_generator": ["by_generator", "generator"],
+                 "by_slot": ["by_slot", "Größe.函数"],
+                 "by_freed_code": ["by_freed_code", "made_%d"]}
+    ways, made, spun = dict.fromkeys(main_only, 0), {"made_0": 0, "made_1": 0}, 0
+    for path, cost in stacks(os.path.join(WORK, "out.cairn"), "cpu"):
+        if "spin" not in path:
+            continue
+        spun += cost
+        last = path.index("spin")
+        outer = path[path.index("main") + 1:last]
+        way = outer[0]
+        names = [name for name in outer if name in ways or name in made or name in
+                 ("key", "generator", "Größe.函数")]
+        if way == "by_freed_code":
+            made[names[-1]] += cost
+            names[-1] = "made_%d"
+        same(names, main_only[way], "the functions from main to spin")
+        if way in ("by_sort", "by_generator", "by_slot"):  # C calls the second function
+            assert outer.index(LOOP) == len(outer) - 2, outer
+        else:
+            assert LOOP not in outer, outer
+        assert path[:path.index("<module>")].count(LOOP) == 1, path
+        ways[way] += cost
+    assert spun > 0.5 * total(report, "cpu"), spun
+    for way, cost in ways.items():
+        assert 0.1 < cost / spun < 0.35, (way, ways)
+    assert 0.3 < made["made_0"] / sum(made.values()) < 0.7, made
+    row = next(r["block"] for r in report["flat"] if r["block"]["name"] == "spin")
+    same((os.path.basename(row["file"]), row["line"]), ("python_program.py", 10), "the place of spin")
+    slept = costs(report, "wall", "sleeper")
+    assert 0.5 * total(report, "cpu") < slept < 2 * costs(report, "wall", "main"), slept
+
+
 def sleeps_are_where_they_are():
     """Runs threads that sleep. Returns what is wrong with where they slept."""
     output, _, report = sampled(PROGRAM, "sleep")
