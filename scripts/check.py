@@ -362,7 +362,8 @@ def part_tidy(tally):
         commands = json.load(file)
     sources = sorted({os.path.relpath(os.path.join(c["directory"], c["file"]), ROOT)
                       for c in commands})
-    sources = [source for source in sources if source.split("/")[0] in ("src", "cli", "hosts")]
+    sources = [source for source in sources
+               if source.split("/")[0] in ("src", "cli", "hosts") and not source.endswith(".S")]
     logs = ["tidy.%d.log" % number for number in range(len(sources))]
 
     def tidy(source, log):

@@ -296,7 +296,7 @@ static bool read_lines(reading *reading, FILE *file)
     char *line = NULL;
     size_t capacity = 0;
     bool good = true;
-    for (ssize_t length; good && (length = getline(&line, &capacity, file)) >= 0;) {
+    while (good && getline(&line, &capacity, file) >= 0) {
         reading->line++;
         line[strcspn(line, "\r\n")] = 0;
         if (reading->line == 1)

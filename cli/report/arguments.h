@@ -31,8 +31,8 @@ crn_profile *crn_report_merge_instances(crn_profile *profile,
                                         const crn_report_arguments *arguments);
 /* Returns the profile with short names, and frees the given one. */
 crn_profile *crn_report_shorten(crn_profile *profile);
-/* Applies the transforms, "merge:malloc". Returns the profile to show, NULL after printing an error.
- * `profile` is freed if another is returned, and on an error. */
+/* Applies the transforms, "merge:malloc". Returns the profile to show, NULL after printing an
+ * error. `profile` is freed if another is returned, and on an error. */
 crn_profile *crn_report_transform(crn_profile *profile, const crn_report_arguments *arguments);
 /* Parses such texts; free the result. NULL after printing an error. */
 crn_transform *crn_report_parse_transforms(const crn_profile *profile, const crn_list *texts);

@@ -8,7 +8,8 @@
 
 #include "layout.h"
 
-/* clang-format off: the order of these headers matters */
+/* The order of these headers matters. */
+/* clang-format off */
 #include "gcc-plugin.h"
 #include "tree.h"
 #include "basic-block.h"
@@ -283,7 +284,8 @@ void crn_count_small(void);
 
 /* ---- lean.cc ---------------------------------------------------------------------------- */
 
-/* Reads the list of functions to be counted: lines of name, tab, file. NULL: an estimate chooses. */
+/* Reads the list of functions to be counted: lines of name, tab, file. NULL: an estimate chooses.
+ */
 void crn_lean_begin(const char *plugin, const char *list);
 
 /* Writes the stubs that set the row, which call those of stub.cc. */

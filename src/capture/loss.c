@@ -104,8 +104,8 @@ void crn_capture_release(char *base, uint64_t size)
 static void replace(char *base, uint64_t size)
 {
     if (size)
-        mmap(base, size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+        (void)mmap(base, size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 static void put(int file, size_t offset, uint32_t word)

@@ -85,7 +85,7 @@ static bool read_sources(crn_mlmon_names *names, crn_source *source, crn_error *
         return false;
     names->sources = crn_calloc((size_t)count + 1, sizeof *names->sources);
     for (; names->source_count < count; names->source_count++) {
-        uint64_t numbers[2];
+        uint64_t numbers[2] = {0};
         char *line = crn_mlmon_line(source, error);
         if (!line)
             return false;
@@ -102,7 +102,7 @@ static bool read_sources(crn_mlmon_names *names, crn_source *source, crn_error *
 static bool read_sequence(const crn_mlmon_names *names, crn_mlmon_sequence *sequence,
                           const char *line, uint32_t *space)
 {
-    uint64_t number;
+    uint64_t number = 0;
     const char *at = line + strspn(line, " \t");
     uint32_t most = (uint32_t)(strlen(at) / 2 + 1);
     sequence->sources = crn_calloc(most, sizeof *sequence->sources);

@@ -446,8 +446,8 @@ void crn_plan_watched(crn_replay *replay);  /* finds spans whose begin and end m
 void crn_plan_working(crn_replay *replay);  /* finds self time that was off the processor */
 /* writes the operations with each piece's work, and finds slow wake-ups */
 void crn_plan_code(crn_replay *replay);
-/* Adds a doubt if threads were ready without a core for long, although those that have spans did not
- * share cores. `ready`: ns, of all threads. */
+/* Adds a doubt if threads were ready without a core for long, although those that have spans did
+ * not share cores. `ready`: ns, of all threads. */
 void crn_plan_busy(crn_replay *replay, uint64_t ready);
 void crn_plan_recorded(crn_replay *replay); /* computes the recorded latencies */
 

@@ -25,11 +25,13 @@ static double uniform(uint64_t *random)
  * drawn while they decrease; the first is used if their count is odd. */
 static double exponential(uint64_t *random)
 {
-    for (double whole = 0;; whole++) {
-        double first = uniform(random), last = first;
+    for (unsigned whole = 0;; whole++) {
+        double first = uniform(random), last = first, next;
         unsigned count = 1;
-        for (double next; (next = uniform(random)) < last; last = next)
+        while ((next = uniform(random)) < last) {
+            last = next;
             count++;
+        }
         if (count % 2)
             return whole + first;
     }

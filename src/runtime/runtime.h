@@ -110,9 +110,9 @@ struct cairn_profile {
     uint32_t key_count;               /* under lock */
     crn_names texts, places;          /* hash tables. texts: offsets into strings; places: blocks of
                                          cairn_block_once; under lock */
-    uint32_t names;          /* id of the name space, unique to this profile, not 0 */
-    uint64_t trace_id[2], span_key; /* of spans: see ids.c */
-    cairn_lane *lanes;              /* newest first; lanes are only added */
+    uint32_t names;                   /* id of the name space, unique to this profile, not 0 */
+    uint64_t trace_id[2], span_key;   /* of spans: see ids.c */
+    cairn_lane *lanes;                /* newest first; lanes are only added */
     bool tsc;
     crn_mode mode;         /* atomic */
     crn_mode mode_on;      /* mode to restore when recording is enabled */
@@ -158,12 +158,12 @@ struct cairn_lane {
     cairn_profile *profile;
     crn_section links, records;
     crn_section *columns[CAIRN_METRIC_MAX];
-    crn_disk_lane *disk; /* the lane's header: the begin of `links`, mapped a second time, because
-                            `links` moves when it grows */
-    char *header_page;   /* that mapping: a page */
-    cairn_strand *running;   /* current strand; atomic: the sampler reads it */
-    cairn_strand *strands;   /* list of open strands */
-    cairn_strand *spare;     /* list of closed strands */
+    crn_disk_lane *disk;   /* the lane's header: the begin of `links`, mapped a second time, because
+                              `links` moves when it grows */
+    char *header_page;     /* that mapping: a page */
+    cairn_strand *running; /* current strand; atomic: the sampler reads it */
+    cairn_strand *strands; /* list of open strands */
+    cairn_strand *spare;   /* list of closed strands */
     crn_sample_time pending; /* a requested sample; its clock is stored last and cleared by the
                     owner; atomic */
     crn_sample_time

@@ -58,7 +58,7 @@ static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metr
 
 static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
 {
-    for (uint16_t m = CAIRN_METRIC_CPU; m < CAIRN_METRIC_MAX; m++) {
+    for (uint16_t m = CAIRN_METRIC_CPU; m < (uint16_t)CAIRN_METRIC_MAX; m++) {
         crn_bytes column = take(c, CRN_SECTION_COLUMN, lane, m, disk->used * sizeof(uint64_t));
         if (m == CAIRN_METRIC_CPU)
             pay(c, lane, disk, m, (uint64_t *)column.data, 1, column.size / sizeof(uint64_t));

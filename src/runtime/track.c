@@ -22,7 +22,7 @@ struct cairn_track {
     double clock_per_tick; /* nominal */
     pair first, last;
     unsigned pairs;
-    double error;      /* clock units */
+    double error;                       /* clock units */
     uint64_t last_end, last_device_end; /* of the last span: clock, device's clock */
     char name[];
 };

@@ -32,8 +32,9 @@ static bool is_at_rest(const crn_disk_lane *header)
     return header->settled % 2 == 0 && header->waits_changed % 2 == 0;
 }
 
-/* Lets a preempted writer finish: on a busy machine it may not run for hundreds of ms. Returns false
- * to give up: after a second, or if the capture is no longer recording or its process has ended. */
+/* Lets a preempted writer finish: on a busy machine it may not run for hundreds of ms. Returns
+ * false to give up: after a second, or if the capture is no longer recording or its process has
+ * ended. */
 static bool wait_for_writer(const crn_reader *reader, int turn)
 {
     enum { AT_ONCE = 100, MOST = 1100 };

@@ -5,8 +5,8 @@
  *
  * Memory: some bytes for each 8,192 spans, hand-off and edge. On request: 8 bytes a span for each
  * of covered time, children and weights, and 8 bytes an attribute. A capture that is still being
- * written is copied first (32 bytes a span), so that it does not change during a query. Pages of the
- * mapped file count, too, but with crn_store_open_whole no more than 16 MiB of them at a time.
+ * written is copied first (32 bytes a span), so that it does not change during a query. Pages of
+ * the mapped file count, too, but with crn_store_open_whole no more than 16 MiB of them at a time.
  *
  * The owner of the file can change it at any time. Therefore each number read from the mapping is
  * checked at each use.
@@ -127,8 +127,8 @@ void crn_store_close(crn_span_store *store);
 /* Makes a store from a trace, which must outlive it. Never NULL. */
 crn_span_store *crn_store_of(const crn_trace *trace);
 
-/* Counts bytes that were read from the mapped file, and gives its pages back from time to time. Whoever
- * reads all spans once calls it as it goes. */
+/* Counts bytes that were read from the mapped file, and gives its pages back from time to time.
+ * Whoever reads all spans once calls it as it goes. */
 void crn_store_touch(crn_span_store *store, uint64_t bytes);
 
 /* Returns the piece that contains a span. */

@@ -212,15 +212,15 @@ static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule
         return false;
     if (!row->by_expression && row->reg > CRN_UNWIND_RIP)
         return false;
-    if (!fits(value.offset, INT32_MAX))
+    bool of_stack = value.reg == CRN_UNWIND_RSP, has_word = of_stack && value.after == 8;
+    bool is_known = (of_stack && !value.stored) || has_word || value.after == 0;
+    if (!fits(value.offset, INT32_MAX) || !is_known)
         return false;
     rule->offset = (int32_t)value.offset;
-    if (value.reg == CRN_UNWIND_RSP && !value.stored)
+    if (of_stack && !value.stored)
         rule->kind = CRN_UNWIND_STACK;
-    else if (value.reg == CRN_UNWIND_RSP && value.after == 8)
+    else if (has_word)
         rule->kind = CRN_UNWIND_STACK_STORED;
-    else if (value.after != 0)
-        return false;
     else if (value.reg == CRN_UNWIND_RBP)
         rule->kind = value.stored ? CRN_UNWIND_FRAME_STORED : CRN_UNWIND_FRAME;
     else if (value.reg >= 0 && value.reg < CRN_UNWIND_REGISTERS && !value.stored)

@@ -46,7 +46,9 @@ FROM(2)
 FROM(3)
 FROM(4)
 FROM(5)
-FROM(6) FROM(7) FROM(8)
+FROM(6)
+FROM(7)
+FROM(8)
 
     KEPT void from_all(void)
 {
