@@ -146,7 +146,8 @@ void crn_pool_give(void *memory)
         put(list_of(block->size), block);
 }
 
-static void *remap(head *block, size_t wanted)
+/* The thread sanitizer does not know mremap: it takes the memory for what was there before. */
+__attribute__((no_sanitize("thread"))) static void *remap(head *block, size_t wanted)
 {
     uint64_t size = rounded(wanted + sizeof *block);
     block = mremap(block, block->size, size, MREMAP_MAYMOVE);

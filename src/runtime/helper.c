@@ -91,7 +91,7 @@ static void forget(crn_helper *helper)
 {
     sem_destroy(&helper->wake);
     pthread_mutex_destroy(&helper->lock);
-    helper->running = false;
+    __atomic_store_n(&helper->running, false, __ATOMIC_RELEASE);
 }
 
 bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
@@ -104,16 +104,17 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     helper->next_look = 0;
     helper->stop = helper->kept = helper->apart = false;
     pthread_mutex_lock(&helper->lock);
-    helper->running = start_thread(helper, &helper->thread, run_counted);
-    if (helper->running)
+    bool started = start_thread(helper, &helper->thread, run_counted);
+    if (started)
         pthread_setname_np(helper->thread, name);
-    helper->kept = helper->running && apart && start_thread(helper, &helper->keeper, keep);
+    helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
     if (helper->kept)
         pthread_setname_np(helper->keeper, "cairn-files");
+    __atomic_store_n(&helper->running, started, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&helper->lock);
-    if (!helper->running)
+    if (!started)
         forget(helper);
-    return helper->running;
+    return started;
 }
 
 /* Waits until that moment at most. Returns true if woken. */
@@ -153,7 +154,7 @@ bool crn_helper_wait(crn_helper *helper, uint64_t until)
 
 void crn_helper_wake(crn_helper *helper)
 {
-    if (helper->running)
+    if (crn_helper_runs(helper))
         sem_post(&helper->wake);
 }
 
@@ -166,7 +167,7 @@ static void join(pthread_t thread)
 
 void crn_helper_stop(crn_helper *helper)
 {
-    if (!helper->running)
+    if (!crn_helper_runs(helper))
         return;
     __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
     sem_post(&helper->wake);

@@ -22,7 +22,8 @@ typedef struct crn_helper {
     void *data;
     sigset_t mask;      /* signal mask of the starter */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: next check whether the program has ended */
-    bool running, kept;
+    bool running;       /* atomic, for those that wake it while another thread starts it */
+    bool kept;
     bool stop;  /* atomic */
     bool apart; /* it has a file table of its own */
 } crn_helper;
@@ -37,6 +38,11 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
  * if the thread must end: it was told to, or the program has ended, which is noticed only here:
  * wait for 0.5 s at most. */
 bool crn_helper_wait(crn_helper *helper, uint64_t until);
+
+static inline bool crn_helper_runs(const crn_helper *helper)
+{
+    return __atomic_load_n(&helper->running, __ATOMIC_ACQUIRE);
+}
 
 /* Wakes it, if it runs. Signal safe. */
 void crn_helper_wake(crn_helper *helper);

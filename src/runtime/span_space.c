@@ -297,14 +297,15 @@ bool crn_preparer_start(cairn_profile *profile)
 void crn_preparer_wake(cairn_profile *profile)
 {
     bool first = !__atomic_exchange_n(&profile->preparer_wanted, true, __ATOMIC_RELEASE);
-    if (first && !profile->preparer.running)
+    if (first && !crn_helper_runs(&profile->preparer))
         crn_helper_wake(&profile->sampler.helper);
     crn_helper_wake(&profile->preparer);
 }
 
 void crn_preparer_start_if_wanted(cairn_profile *profile)
 {
-    if (!__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) || profile->preparer.running)
+    if (!__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) ||
+        crn_helper_runs(&profile->preparer))
         return;
     if (start_preparer(profile))
         profile->preparer.mask = profile->sampler.helper.mask;

@@ -169,8 +169,9 @@ uint64_t crn_stream_stock(const crn_stream *stream)
 
 bool crn_stream_wants(const crn_stream *stream)
 {
-    if (!__atomic_load_n(&stream->open, __ATOMIC_ACQUIRE) || stream->ended ||
-        !__atomic_load_n(&stream->taken, __ATOMIC_RELAXED) ||
+    /* The writer has made the first chunks itself: the acquire orders what it wrote before this. */
+    if (!__atomic_load_n(&stream->open, __ATOMIC_ACQUIRE) ||
+        !__atomic_load_n(&stream->taken, __ATOMIC_ACQUIRE) || stream->ended ||
         crn_stream_stock(stream) >= stream->ahead)
         return false;
     return !stream->modest && (!stream->kept || can_clear(stream));

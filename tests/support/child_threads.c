@@ -23,18 +23,18 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *data);
 
-static pid_t began; /* the last process that was started by exec */
+static pid_t began; /* the last process that was started by exec; atomic */
 
 __attribute__((constructor)) static void begin(void)
 {
-    began = getpid();
+    __atomic_store_n(&began, getpid(), __ATOMIC_RELAXED);
 }
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *data)
 {
     enum { STACK_SIZE = 8 << 20 };
-    if (getpid() == began)
+    if (getpid() == __atomic_load_n(&began, __ATOMIC_RELAXED))
         return __real_pthread_create(thread, attributes, run, data);
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes)
