@@ -147,7 +147,13 @@ void crn_pool_give(void *memory)
 }
 
 /* The thread sanitizer does not know mremap: it takes the memory for what was there before. */
-__attribute__((no_sanitize("thread"))) static void *remap(head *block, size_t wanted)
+#ifdef __SANITIZE_THREAD__
+enum { MOVES_PAGES = false };
+#else
+enum { MOVES_PAGES = true };
+#endif
+
+static void *remap(head *block, size_t wanted)
 {
     uint64_t size = rounded(wanted + sizeof *block);
     block = mremap(block, block->size, size, MREMAP_MAYMOVE);
@@ -165,7 +171,7 @@ void *crn_pool_resize(void *memory, size_t wanted)
     uint64_t room = block->size - sizeof *block;
     if (wanted <= room && (wanted >= room / 2 || block->size <= LARGE))
         return memory;
-    if (block->size > LARGE && wanted > LARGE && wanted <= MOST)
+    if (MOVES_PAGES && block->size > LARGE && wanted > LARGE && wanted <= MOST)
         return remap(block, wanted);
     void *other = crn_pool_get(wanted);
     if (!other)

@@ -218,6 +218,13 @@ static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
     return found;
 }
 
+/* Returns the first chunk of a modest stream, NULL before it is taken. */
+static const void *first_if_modest(const crn_stream *stream)
+{
+    bool is_taken = stream->modest && __atomic_load_n(&stream->taken, __ATOMIC_ACQUIRE);
+    return is_taken ? stream->chunks[0] : NULL;
+}
+
 /* Clears `modest` in streams that need more space. Lanes beyond the first LANES_FEW start with one
  * chunk for each stream, as there may be thousands of lanes. A stream gets more chunks when half of
  * the first is filled. */
@@ -225,16 +232,14 @@ static void look_at_modest(cairn_lane *lane)
 {
     if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
         return;
-    if (lane->spans.modest) {
-        const cairn_priv_span *spans = (const void *)lane->spans.chunks[0];
+    const cairn_priv_span *spans = first_if_modest(&lane->spans);
+    if (spans)
         lane->spans.modest =
-            spans && !__atomic_load_n(&spans[CAIRN_PRIV_SPAN_CHUNK / 2].start, __ATOMIC_RELAXED);
-    }
-    if (lane->details.modest) {
-        const crn_disk_detail *details = (const void *)lane->details.chunks[0];
+            !__atomic_load_n(&spans[CAIRN_PRIV_SPAN_CHUNK / 2].start, __ATOMIC_RELAXED);
+    const crn_disk_detail *details = first_if_modest(&lane->details);
+    if (details)
         lane->details.modest =
-            details && !__atomic_load_n(&details[CRN_RING_DETAILS / 2].kind, __ATOMIC_RELAXED);
-    }
+            !__atomic_load_n(&details[CRN_RING_DETAILS / 2].kind, __ATOMIC_RELAXED);
 }
 
 /* Prepares chunks one after the other, each for the stream that has the fewest ready then, because
