@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static void on_signal(int signal)
 
 typedef struct sender {
     pthread_t whom;
-    volatile sig_atomic_t over;
+    atomic_bool over;
 } sender;
 
 static void *send_signals(void *data)
@@ -116,7 +117,7 @@ static void a_handler_asks_in_its_midst(void **state)
     void *wrong = hold((void *)9);
     while (!handled)
         sched_yield();
-    data.over = 1;
+    data.over = true;
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_null(wrong);
     assert_false(handler_found_wrong);

@@ -84,6 +84,7 @@ static void a_thread_with_spans_does_not_fault(void **state)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* the sanitizer's own memory */
 #endif
+    skip_where_emulated(); /* the emulator's own memory */
     enum { CHUNKS = 40 };
     char path[SCRATCH_PATH];
     cairn_options options = span_options(scratch_path(path, "faults.cairn"));
