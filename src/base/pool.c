@@ -108,12 +108,12 @@ static uint64_t frontier;
 
 static head *cut(uint64_t size)
 {
-    uint64_t at = __atomic_load_n(&frontier, __ATOMIC_RELAXED);
+    uint64_t at = __atomic_load_n(&frontier, __ATOMIC_ACQUIRE); /* whoever set it made the pages */
     for (;;) {
         bool fits = at % CHUNK && CHUNK - at % CHUNK >= size;
         head *block = fits ? (head *)(uintptr_t)at : map_chunk();
         if (!block || __atomic_compare_exchange_n(&frontier, &at, (uintptr_t)block + size, false,
-                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             return block;
         if (!fits)
             munmap(block, CHUNK);
