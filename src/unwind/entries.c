@@ -76,8 +76,10 @@ typedef struct indexed {
 /* Returns the FDE with the highest start at or below the address, 0 if there is none. */
 static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 {
+    if (!module->index)
+        return 0;
     uintptr_t end = module->index_end;
-    if (module->index && !end)
+    if (!end)
         end = crn_unwind_segment_end(module, module->index);
     crn_unwind_bytes bytes = {module->index, end, end == 0};
     unsigned version = (unsigned)crn_unwind_fixed(&bytes, 1);
@@ -191,8 +193,8 @@ bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_un
 bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry)
 {
     crn_unwind_module module;
-    uintptr_t size;
-    return crn_unwind_module_find(address, &module) &&
-           crn_unwind_entry_read(&module, find_entry(&module, address), entry, &size) &&
-           address - entry->start < size;
+    if (!crn_unwind_module_find(address, &module))
+        return false;
+    uintptr_t at = find_entry(&module, address), size;
+    return at && crn_unwind_entry_read(&module, at, entry, &size) && address - entry->start < size;
 }

@@ -50,7 +50,7 @@ FROM(6)
 FROM(7)
 FROM(8)
 
-    KEPT void from_all(void)
+KEPT void from_all(void)
 {
     from_1();
     from_2();
