@@ -138,6 +138,9 @@ def _():
     if alone != ("0\n", 0):
         print("# this file system has no set-uid programs")
         return
+    if ends_as([*user, "test", "-r", program])[1] != 0:
+        print("# another user cannot reach " + WORK)
+        return
     same(ends_as([CAIRN, "run", "-o", CAPTURE, *user, program, "-u"]), alone, "started by another")
     found = ends_as([*user, CAIRN, "run", "-o", os.path.join(WORK, "own.cairn"), program, "-u"])
     # Either it runs with its rights, or it is not run at all, and Cairn says why.
