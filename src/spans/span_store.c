@@ -69,7 +69,6 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
     store->parts = crn_calloc(store->lane_count * (size_t)4, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
-    opening->details = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->details);
     return true;
 }
 
@@ -107,14 +106,35 @@ static bool open_ring(crn_store_opening *opening, uint32_t lane)
     return true;
 }
 
-/* Finds the details of all lanes. Of a live capture it copies them, before any span is copied: a
- * detail is written after the spans that it names, so these will be in the copy of the spans. */
+static bool find_details_of(crn_store_opening *opening, uint32_t number)
+{
+    uint32_t count = opening->detail_lane_count;
+    if (count + 1 >= CRN_LANES_MAX)
+        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count + 1);
+    opening->details = crn_store_grow(opening->details, count, &opening->detail_lane_room,
+                                      sizeof *opening->details);
+    opening->details[count] = (crn_lane_details){.number = number};
+    opening->detail_lane_count++;
+    return crn_store_find_section(opening, CRN_SECTION_DETAILS, number, sizeof(crn_disk_detail),
+                                  &opening->details[count].parts);
+}
+
+/* Finds the details of all lanes. Of a live capture it copies them, and only then reads again which
+ * lanes and chunks there are: a detail is written after the spans that it names, so these are found
+ * afterwards. */
 static bool find_details(crn_store_opening *opening)
 {
     bool good = true;
-    for (uint32_t lane = 0; good && lane < opening->store->lane_count; lane++)
-        good = crn_store_section(opening, CRN_SECTION_DETAILS, lane, sizeof(crn_disk_detail),
-                                 &opening->details[lane]);
+    for (uint32_t number = 0; good && crn_reader_lane(opening->reader, &number); number++) {
+        good = find_details_of(opening, number);
+        if (number == UINT32_MAX)
+            break;
+    }
+    if (!good || opening->mapping)
+        return good;
+    uint64_t size = opening->reader->file_size;
+    good = crn_reader_refresh(opening->reader, opening->error);
+    opening->left += opening->reader->file_size - size;
     return good;
 }
 
@@ -139,12 +159,11 @@ static bool open_store(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
     crn_bytes *strings = &store->strings;
-    if (!read_table(opening, CRN_SECTION_STRINGS, strings))
+    if (!find_details(opening) || !read_table(opening, CRN_SECTION_STRINGS, strings))
         return false;
     crn_capture_texts texts = {.strings = strings, .into = store->texts};
     bool good = open_keys(opening, &texts) && open_lanes(opening, &texts);
     crn_capture_texts_end(&texts);
-    good = good && find_details(opening);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++) {
         store->lane_first[lane] = store->count;
         good = open_spans(opening, lane);
@@ -187,11 +206,14 @@ void crn_store_opening_end(crn_store_opening *opening)
     for (uint32_t lane = 0; opening->rings && lane < opening->store->lane_count; lane++)
         crn_ring_free(&opening->rings[lane]);
     crn_free(opening->rings);
-    crn_free((void *)opening->details);
+    for (uint32_t i = 0; i < opening->detail_lane_count; i++)
+        crn_parts_free(&opening->details[i].parts);
+    crn_free(opening->details);
     crn_free(opening->remotes);
     crn_free(opening->cut);
     opening->rings = NULL;
     opening->details = NULL;
+    opening->detail_lane_count = 0;
     opening->remotes = NULL;
     opening->cut = NULL;
 }

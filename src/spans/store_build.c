@@ -18,18 +18,23 @@ void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
     return crn_realloc(array, *room, size);
 }
 
+bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, uint32_t number,
+                            uint64_t item, crn_parts *found)
+{
+    uint64_t size = crn_reader_size(opening->reader, kind, number, 0);
+    if (size > opening->left)
+        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+    opening->left -= size;
+    return crn_mapping_section(opening->mapping, opening->reader, kind, number, item, found,
+                               opening->error);
+}
+
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
                        uint64_t item, crn_parts **found)
 {
     crn_span_store *store = opening->store;
-    uint32_t number = store->lane_numbers[lane];
-    uint64_t size = crn_reader_size(opening->reader, kind, number, 0);
     *found = &store->parts[store->parts_count++];
-    if (size > opening->left)
-        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
-    opening->left -= size;
-    return crn_mapping_section(opening->mapping, opening->reader, kind, number, item, *found,
-                               opening->error);
+    return crn_store_find_section(opening, kind, store->lane_numbers[lane], item, *found);
 }
 
 /* Adds up to `most` spans as one piece. Returns how many there were before the first unused

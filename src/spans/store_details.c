@@ -227,9 +227,24 @@ static bool add_details(crn_store_opening *opening, const char *data, uint64_t c
     return piece.count == count;
 }
 
+/* Gives the store the details that were found of a lane. */
+static const crn_parts *take_details(crn_store_opening *opening, uint32_t lane)
+{
+    crn_span_store *store = opening->store;
+    crn_parts *taken = &store->parts[store->parts_count++];
+    uint32_t at =
+        CRN_BELOW(opening->details, opening->detail_lane_count, number, store->lane_numbers[lane]);
+    if (at < opening->detail_lane_count &&
+        opening->details[at].number == store->lane_numbers[lane]) {
+        *taken = opening->details[at].parts;
+        opening->details[at].parts = (crn_parts){0};
+    }
+    return taken;
+}
+
 void crn_store_read_details(crn_store_opening *opening, uint32_t lane)
 {
-    const crn_parts *parts = opening->details[lane];
+    const crn_parts *parts = take_details(opening, lane);
     crn_ring *ring = &opening->rings[lane];
     detail_walk walk = {0};
     if (ring->part_count) {

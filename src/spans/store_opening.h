@@ -10,18 +10,26 @@
 #include "capture/ring.h"
 #include "spans/span_store.h"
 
+/* The details of a lane. */
+typedef struct crn_lane_details {
+    uint32_t number; /* the lane's */
+    crn_parts parts;
+} crn_lane_details;
+
 typedef struct crn_store_opening {
     crn_span_store *store;
-    const crn_reader *reader;
+    crn_reader *reader;
     const crn_mapping *mapping; /* NULL: copy the sections */
     bool resting;               /* as in the store */
     uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
                                    share bytes */
     uint64_t last;              /* latest clock value seen */
     uint32_t piece_room, detail_room, move_room, edge_room, counter_room, event_room, weight_room,
-        remote_room, cut_room;
-    crn_ring *rings;     /* by lane; without parts if the lane keeps its first spans */
-    crn_parts **details; /* by lane; empty if the lane keeps its last spans: `rings` has those */
+        remote_room, cut_room, detail_lane_room;
+    crn_ring *rings;           /* by lane; without parts if the lane keeps its first spans */
+    crn_lane_details *details; /* by lane number; not of lanes that keep their last spans: `rings`
+                                  has those */
+    uint32_t detail_lane_count;
     crn_span_remote *remotes; /* in file order */
     uint32_t remote_count;
     uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */
@@ -44,7 +52,11 @@ void crn_store_read_details(crn_store_opening *opening, uint32_t lane);
 /* Reads when a lane's thread had no core. Returns false on an error. */
 bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane);
 
-/* Finds a section of a lane. The store owns `*found`. */
+/* Finds a section of the lane with this number. */
+bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, uint32_t number,
+                            uint64_t item, crn_parts *found);
+
+/* Finds a section of a lane of the store, which owns `*found`. */
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
                        uint64_t item, crn_parts **found);
 

@@ -18,6 +18,7 @@
 #include "capture/reader.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
+#include "spans/store_opening.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
@@ -255,6 +256,38 @@ static void edges_of_a_live_capture_lead_to_spans(void **state)
     crn_trace_free(trace);
 }
 
+/* A reader looks for chunks again after it has copied the details, which may name spans in chunks
+ * and on lanes that it did not know. */
+static void spans_in_later_chunks_are_found(void **state)
+{
+    (void)state;
+    enum { FIRST = 100, LATER = 40000 };
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "later.cairn"));
+    setup s = setup_open(&options, 4);
+    cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
+    for (int64_t i = 0; i < FIRST; i++)
+        record_tree(s.strand, other, i);
+    crn_reader reader;
+    crn_error error;
+    assert_true(crn_reader_open(&reader, path, &error));
+    cairn_strand *later = cairn_strand_open(cairn_lane_open(s.profile, "later"));
+    record_tree(later, other, FIRST);
+    for (int64_t i = FIRST; i < LATER; i++) {
+        record_tree(s.strand, other, i);
+        wait_a_little(i * 20);
+    }
+    crn_store_opening opening = {.reader = &reader, .error = &error};
+    assert_true(crn_store_read(&opening));
+    crn_store_opening_end(&opening);
+    assert_int_equal(opening.store->lane_count, 3);
+    if (opening.store->dropped == 0 && opening.store->details_dropped == 0)
+        assert_int_equal(opening.store->dangling, 0);
+    crn_store_close(opening.store);
+    crn_reader_close(&reader);
+    setup_close(&s);
+}
+
 static void sampled_trees_are_complete(void **state)
 {
     (void)state;
@@ -464,6 +497,7 @@ int main(void)
         cmocka_unit_test(the_last_spans_are_kept),
         cmocka_unit_test(the_last_are_read_while_they_change),
         cmocka_unit_test(edges_of_a_live_capture_lead_to_spans),
+        cmocka_unit_test(spans_in_later_chunks_are_found),
         cmocka_unit_test(sampled_trees_are_complete),
         cmocka_unit_test(the_same_seed_draws_the_same),
         cmocka_unit_test(wrong_options_are_refused),
