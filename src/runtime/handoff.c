@@ -84,20 +84,28 @@ static uint32_t rebuild(cairn_lane *lane, cairn_lane *from, cairn_context contex
     return record;
 }
 
-/* Returns the own lane's record for the token's context. */
-static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
+static uint64_t key_of(const cairn_handoff *handoff)
+{
+    return ((uint64_t)handoff->lane + 1) << 32 | handoff->context;
+}
+
+/* Returns the own lane's record for the token's context, 0 if it has to be rebuilt. */
+static inline uint32_t find_record(const cairn_lane *lane, const cairn_handoff *handoff)
 {
     if (handoff->lane == lane->number)
         return handoff->context < lane->graph.used ? handoff->context : CRN_RECORD_ROOT;
-    uint64_t key = ((uint64_t)handoff->lane + 1) << 32 | handoff->context;
-    if (lane->foreign) {
-        const crn_foreign *known = place_of(lane, key);
-        if (known->key)
-            return known->record;
-    }
+    return lane->foreign ? place_of(lane, key_of(handoff))->record : 0;
+}
+
+static uint32_t find_or_rebuild(cairn_lane *lane, const cairn_handoff *handoff)
+{
+    uint32_t record = find_record(lane, handoff);
+    if (record)
+        return record;
     cairn_lane *from = lane_numbered(lane->profile, handoff->lane);
-    uint32_t record = from ? rebuild(lane, from, handoff->context) : CRN_RECORD_ROOT;
+    record = from ? rebuild(lane, from, handoff->context) : CRN_RECORD_ROOT;
     if ((lane->foreign && lane->foreign_count < lane->foreign_mask / 2) || grow_foreign(lane)) {
+        uint64_t key = key_of(handoff);
         *place_of(lane, key) = (crn_foreign){key, record};
         lane->foreign_count++;
     }
@@ -106,12 +114,36 @@ static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
 
 /* ---- public functions ---- */
 
+/* Returns the span that hands off work now: the innermost open one, or the one for which work was
+ * adopted; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
+static inline cairn_span requester(const cairn_strand *strand)
+{
+    if (strand->lost_spans || !strand->open_spans)
+        return 0;
+    uint32_t above = strand->hot.open[-1].span;
+    const cairn_lane *lane = crn_lane_of(strand);
+    if (crn_open_is_recorded(above))
+        return lane->spans.chunks ? crn_spans_name(lane, above) : 0;
+    if (crn_open_is_adoption(above))
+        return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
+    if (above == CRN_OPEN_SKIPPED)
+        return CAIRN_SPAN_SKIPPED;
+    /* CRN_SPAN_GONE also in a child of fork that has recorded nothing yet */
+    return above == CRN_SPAN_GONE && lane->profile->spans ? crn_span_name_gone(lane) : 0;
+}
+
+static inline cairn_context current_context(const cairn_strand *strand)
+{
+    if (crn_lane_of(strand)->forked) /* a child of fork will replace the lane's graph */
+        return 0;
+    return strand->records ? cairn_strand_context(strand) : crn_record_at(strand->hot.current);
+}
+
 cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
-    cairn_span span = crn_spans_asking(strand);
-    /* A child of fork will replace the lane's graph. */
-    cairn_context context = lane->forked ? 0 : cairn_strand_context(strand);
+    cairn_span span = requester(strand);
+    cairn_context context = current_context(strand);
     if (!strand->adoption_count && !crn_spans_forked(strand)) /* written at once, in its place */
         return (cairn_handoff){.span = span,
                                .context = context,
@@ -126,7 +158,7 @@ cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
 }
 
 /* Returns true if the token was taken in an ancestor process. */
-static bool is_older(const cairn_profile *profile, const cairn_handoff *handoff)
+static inline bool is_older(const cairn_profile *profile, const cairn_handoff *handoff)
 {
     return handoff->taken && handoff->taken < profile->child.forked.clock;
 }
@@ -149,51 +181,81 @@ static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
     handoff->span = 0;
 }
 
-static bool push_adoption(cairn_strand *strand, const cairn_handoff *handoff)
+static bool grow_adoptions(cairn_strand *strand)
 {
-    if (strand->adoption_count == strand->adoption_room) {
-        uint32_t room = strand->adoption_room ? strand->adoption_room * 2 : 4;
-        crn_adoption *adoptions =
-            crn_try_realloc(strand->adoptions, room, sizeof *strand->adoptions);
-        if (!adoptions)
-            return false;
-        strand->adoptions = adoptions;
-        strand->adoption_room = room;
-    }
+    uint32_t room = strand->adoption_room ? strand->adoption_room * 2 : 4;
+    crn_adoption *adoptions = crn_try_realloc(strand->adoptions, room, sizeof *strand->adoptions);
+    if (!adoptions)
+        return false;
+    strand->adoptions = adoptions;
+    strand->adoption_room = room;
+    return true;
+}
+
+/* There is space. */
+static inline void push_adoption(cairn_strand *strand, const cairn_handoff *handoff, size_t height)
+{
     strand->adoptions[strand->adoption_count++] =
         (crn_adoption){.span = handoff->span,
                        .taken = handoff->taken,
-                       .mark = crn_strand_depth(strand),
+                       .mark = height,
                        .number = (uint16_t)(strand->adopted++ % UINT16_MAX + 1),
                        .flags = (uint32_t)handoff->flags,
                        .trace = {handoff->trace[0], handoff->trace[1]},
                        .remote = handoff->remote};
-    return true;
 }
 
 static void adopt(cairn_strand *strand, const cairn_handoff *handoff)
 {
-    if (strand->lost_adoptions || !push_adoption(strand, handoff)) {
+    if (strand->lost_adoptions ||
+        (strand->adoption_count == strand->adoption_room && !grow_adoptions(strand))) {
         if (!strand->lost_adoptions++)
             strand->lost_adoptions_at = crn_strand_depth(strand);
         return;
     }
-    crn_spans_adopt(strand, strand->adoption_count - 1, crn_strand_depth(strand));
-    crn_strand_push(strand, handoff->context ? translate(crn_lane_of(strand), handoff)
+    size_t height = crn_strand_depth(strand);
+    push_adoption(strand, handoff, height);
+    crn_spans_adopt(strand, strand->adoption_count - 1, height);
+    crn_strand_push(strand, handoff->context ? find_or_rebuild(crn_lane_of(strand), handoff)
                                              : crn_strand_record(strand));
+}
+
+/* Adopts as `adopt` would. Returns false, and does nothing, if an event is pending, an array is
+ * full, the context has to be rebuilt, or an ancestor process took the token. */
+static inline bool adopt_at_once(cairn_strand *strand, const cairn_handoff *handoff)
+{
+    cairn_priv_strand *hot = &strand->hot;
+    if (hot->top >= CAIRN_PRIV_READ(hot->high) || hot->open >= hot->open_end ||
+        strand->adoption_count == strand->adoption_room || strand->lost_spans ||
+        strand->lost_adoptions || strand->records ||
+        is_older(crn_lane_of(strand)->profile, handoff))
+        return false;
+    uint64_t record =
+        handoff->context ? find_record(crn_lane_of(strand), handoff) : crn_record_at(hot->current);
+    if (!record)
+        return false;
+    size_t height = (size_t)(hot->top - hot->bottom);
+    *hot->open++ = (cairn_priv_open){CAIRN_PRIV_ADOPTED | strand->adoption_count, (uint32_t)height};
+    push_adoption(strand, handoff, height);
+    *hot->top++ = (uint32_t)hot->current;
+    CAIRN_PRIV_PUT(hot->current, record * CRN_RECORD_WORDS);
+    return true;
+}
+
+/* Not inlined, so that adopt_at_once saves fewer registers. */
+__attribute__((noinline)) static void adopt_attending(cairn_strand *strand, cairn_handoff handoff)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_listen(lane); /* the graph may be replaced */
+    if (is_older(lane->profile, &handoff))
+        make_remote(lane->profile, &handoff);
+    adopt(strand, &handoff);
 }
 
 void crn_handoff_adopt(cairn_strand *strand, const cairn_handoff *handoff)
 {
-    cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* the graph may be replaced */
-    if (__builtin_expect(is_older(lane->profile, handoff), 0)) {
-        cairn_handoff remote = *handoff;
-        make_remote(lane->profile, &remote);
-        adopt(strand, &remote);
-        return;
-    }
-    adopt(strand, handoff);
+    if (!adopt_at_once(strand, handoff))
+        adopt_attending(strand, *handoff);
 }
 
 void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
@@ -202,10 +264,26 @@ void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
         crn_handoff_adopt(strand, &handoff);
 }
 
-void cairn_handoff_leave(cairn_strand *strand)
+/* Ends the last adoption. Returns false, and does nothing, if an event is pending or there is
+ * anything above it on the stack. */
+static inline bool leave_at_once(cairn_strand *strand)
 {
-    if (!strand)
-        return;
+    cairn_priv_strand *hot = &strand->hot;
+    uint32_t *top = hot->top - 1, last = strand->adoption_count - 1;
+    if (!strand->adoption_count || top <= CAIRN_PRIV_READ(hot->low) || strand->lost_spans ||
+        strand->lost_adoptions || strand->records ||
+        hot->open[-1].span != (CAIRN_PRIV_ADOPTED | last) ||
+        hot->open[-1].height != (size_t)(top - hot->bottom))
+        return false;
+    hot->open--;
+    strand->adoption_count = last;
+    CAIRN_PRIV_PUT(hot->current, *top);
+    hot->top = top;
+    return true;
+}
+
+__attribute__((noinline)) static void leave_attending(cairn_strand *strand)
+{
     if (strand->lost_adoptions) {
         strand->lost_adoptions--;
         return;
@@ -222,4 +300,10 @@ void cairn_handoff_leave(cairn_strand *strand)
     if (strand->records)
         cairn_strand_unwind(strand, height);
     crn_spans_unwind(strand, height);
+}
+
+void cairn_handoff_leave(cairn_strand *strand)
+{
+    if (strand && !leave_at_once(strand))
+        leave_attending(strand);
 }

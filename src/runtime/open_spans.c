@@ -118,18 +118,3 @@ cairn_span cairn_span_current(const cairn_strand *strand)
     uint32_t number = crn_spans_innermost(strand);
     return number ? crn_spans_name(crn_lane_of(strand), number) : 0;
 }
-
-cairn_span crn_spans_asking(const cairn_strand *strand)
-{
-    if (strand->lost_spans || !strand->open_spans)
-        return 0;
-    uint32_t above = strand->hot.open[-1].span;
-    if (crn_open_is_adoption(above))
-        return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
-    if (above == CRN_OPEN_SKIPPED)
-        return CAIRN_SPAN_SKIPPED;
-    const cairn_lane *lane = crn_lane_of(strand);
-    if (above == CRN_SPAN_GONE) /* also in a child of fork that has recorded nothing yet */
-        return lane->profile->spans ? crn_span_name_gone(lane) : 0;
-    return crn_open_is_recorded(above) && lane->spans.chunks ? crn_spans_name(lane, above) : 0;
-}

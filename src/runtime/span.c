@@ -177,8 +177,7 @@ static bool begin_adopted(cairn_strand *strand, cairn_block block, int64_t itera
     cairn_priv_open *open = strand->hot.open;
     cairn_priv_span *span = spans->next;
     if (!(open < strand->hot.open_end && crn_open_is_adoption(open[-1].span)) ||
-        strand->lost_spans || span == lane->spans_end ||
-        CAIRN_PRIV_READ(spans->limit) != lane->spans_end || !is_quick(strand))
+        strand->lost_spans || span >= CAIRN_PRIV_READ(spans->limit))
         return false;
     const crn_adoption *asked = &strand->adoptions[open[-1].span - CAIRN_PRIV_ADOPTED];
     if (!asked->span || asked->span == CAIRN_SPAN_SKIPPED || asked->remote)
@@ -191,7 +190,7 @@ static bool begin_adopted(cairn_strand *strand, cairn_block block, int64_t itera
     *open = (cairn_priv_open){number, (uint32_t)crn_strand_depth(strand)};
     strand->hot.open = open + 1;
     cairn_enter(strand, block);
-    __atomic_store_n(&span->start, crn_spans_stamp(lane), __ATOMIC_RELEASE);
+    __atomic_store_n(&span->start, cairn_priv_stamp(), __ATOMIC_RELEASE);
     put_handoff(lane, number, asked);
     return true;
 }

@@ -63,7 +63,17 @@ cairn_priv_span *crn_spans_take(cairn_lane *lane, uint32_t *number);
 cairn_priv_span *crn_spans_at(const cairn_lane *lane, uint32_t number);
 
 /* Returns an open span's name in the capture. */
-cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number);
+static inline cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
+{
+    uint64_t newest = lane->spans.taken - 1, round = newest / CRN_STREAM_CHUNKS;
+    uint32_t chunk = (number - 1) / CAIRN_PRIV_SPAN_CHUNK;
+    uint32_t within = (number - 1) % CAIRN_PRIV_SPAN_CHUNK, first = lane->spans.ring;
+    if (chunk > newest % CRN_STREAM_CHUNKS)
+        round--;
+    return crn_span_name_make(
+        lane->number,
+        (round * CRN_STREAM_CHUNKS + chunk) * (CAIRN_PRIV_SPAN_CHUNK - first) + within - first);
+}
 
 /* Appends an attribute or edge of a span. */
 void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail);
@@ -120,10 +130,6 @@ void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height);
 /* Sends the lane's next span to the slow path, which looks at the profile's mode. Any thread, after
  * the mode has changed. */
 void crn_spans_slow(cairn_lane *lane);
-
-/* Returns the span that hands off work now: the innermost open one, or the one for which work was
- * adopted; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
-cairn_span crn_spans_asking(const cairn_strand *strand);
 
 /* Drops references to the parent's spans in a child of fork. */
 void crn_spans_forget(cairn_lane *lane);

@@ -105,18 +105,6 @@ cairn_priv_span *crn_spans_at(const cairn_lane *lane, uint32_t number)
                 .chunks[place / CAIRN_PRIV_SPAN_CHUNK][place % CAIRN_PRIV_SPAN_CHUNK];
 }
 
-cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
-{
-    uint64_t newest = lane->spans.taken - 1, round = newest / CRN_STREAM_CHUNKS;
-    uint32_t chunk = (number - 1) / CAIRN_PRIV_SPAN_CHUNK;
-    uint32_t within = (number - 1) % CAIRN_PRIV_SPAN_CHUNK, first = lane->spans.ring;
-    if (chunk > newest % CRN_STREAM_CHUNKS)
-        round--;
-    return crn_span_name_make(
-        lane->number,
-        (round * CRN_STREAM_CHUNKS + chunk) * (CAIRN_PRIV_SPAN_CHUNK - first) + within - first);
-}
-
 /* ---- details ---- */
 
 static crn_disk_detail *next_detail(cairn_lane *lane)
