@@ -3,13 +3,11 @@
  * Two processes, one asked by the other through traceparents: histograms by block and by the values
  * of attributes, counters, events, processor time, times without a core, clocks.
  *
- * usage: requests OUT.cairn [MICROSECONDS] < traceparents > traceparents
+ * usage: requests OUT.cairn < traceparents > traceparents
  */
 #include <cairn/traceparent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { REQUESTS = 30 };
 
@@ -19,7 +17,7 @@ int main(int argc, char **argv)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     cairn_profile *profile;
     cairn_handoff handoff;
-    if (argc != 2 && argc != 3)
+    if (argc != 2)
         return 2;
     options.path = argv[1];
     options.spans = options.span_histograms = options.span_cpu = options.off_core = true;
@@ -46,8 +44,6 @@ int main(int argc, char **argv)
         cairn_event_add(strand, refilled);
         cairn_log_add(strand, i % 2 ? CAIRN_LEVEL_ERROR : CAIRN_LEVEL_DEBUG,
                       "a line of a log, \xff'\t");
-        if (argc == 3)
-            usleep((useconds_t)atoi(argv[2]));
         if (cairn_traceparent_write(strand, to))
             puts(to);
         cairn_span_end(strand);
