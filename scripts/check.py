@@ -308,7 +308,7 @@ def part_coverage(tally):
     for counters in glob.glob(folder + "/**/*.gcda", recursive=True):  # of an earlier run
         os.remove(counters)
     test(tally, suites=["unit", "stress", "golden", "cli", "symbols", "formats", "lua", "crash",
-                        "process", "top", "fleet", "view"],
+                        "process", "top", "fleet", "view", "sample", "locks"],
          but=["long"], env={"GCOV_ERROR_FILE": "/dev/null"}, patience=8)  # some fill the disk
     summary = os.path.join(folder, "coverage.json")
     good = run(["gcovr", "--root", ROOT, "--filter", "(src|cli|hosts)/", "--object-directory", folder,

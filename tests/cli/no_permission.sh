@@ -8,6 +8,7 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 tool
     dir=$(pwd)
     chmod 711 "$dir/.."
+    export GCOV_PREFIX="$dir" # a build that counts coverage writes where that user may
     setpriv --reuid 65534 --regid 65534 --clear-groups ./tool report a.cairn
 else
     "$CAIRN_TOOL" report a.cairn
