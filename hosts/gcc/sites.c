@@ -34,12 +34,12 @@ static int room_for_states(void)
 __attribute__((constructor(101))) static void look_at_processor(void)
 {
     enum { OSXSAVE = 1 << 27, XSAVEC = 1 << 1, IN_USE = 1 << 2 };
-    unsigned a = 0, b, c = 0, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
+    unsigned a, b, c, d;
+    __cpuid(1, a, b, c, d);
+    if (!(c & OSXSAVE)) /* with it there is leaf 0xd */
         return;
-    a = 0;
-    bool knows_use =
-        __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & XSAVEC) != 0 && (a & IN_USE) != 0;
+    __cpuid_count(0xd, 1, a, b, c, d);
+    bool knows_use = (a & XSAVEC) != 0 && (a & IN_USE) != 0;
     crn_site_xsave = knows_use ? 1 : room_for_states();
 }
 

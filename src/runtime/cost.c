@@ -7,10 +7,9 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "plat/thread.h"
 #include "runtime/span.h"
 
-enum { BATCHES = 8, PAIRS = 128 };
+enum { BATCHES = 8, PAIRS = 128, SAMPLES = 16 };
 
 static uint64_t time_batch(cairn_strand *strand)
 {
@@ -26,7 +25,7 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t took = 0;
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; i < SAMPLES; i++) {
         lane->first_pending.clock = lane->disk->stamp + 1;
         __atomic_store_n(&lane->pending.clock, lane->disk->stamp + 1, __ATOMIC_RELEASE);
         crn_strand_arm(strand);
@@ -38,8 +37,35 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
     return took;
 }
 
-/* Returns ns per iteration of the fastest batch. */
-static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand *))
+/* Returns ns per iteration of the fastest batch, which has `count`. */
+static double least_time(cairn_strand *strand, uint64_t (*batch)(cairn_strand *), int count)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; strand && i < BATCHES; i++) {
+        uint64_t took = batch(strand);
+        least = took < least ? took : least;
+    }
+    return strand ? (double)least / count : 0;
+}
+
+static void note_cost(cairn_profile *profile, const char *key, double ns)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.2f", ns);
+    crn_profile_add_note(profile, key, text);
+}
+
+/* Measures on a strand; NULL: there is no memory for one. */
+static void measure(cairn_profile *profile, cairn_strand *strand)
+{
+    note_cost(profile, "call_ns", least_time(strand, time_batch, PAIRS));
+    if (profile->wall != CAIRN_WALL_SAMPLED && profile->cpu == CAIRN_CPU_OFF)
+        return;
+    profile->sampler.sample_ns = least_time(strand, time_batch_of_samples, SAMPLES);
+    note_cost(profile, "sample_ns", profile->sampler.sample_ns);
+}
+
+void crn_profile_put_costs(cairn_profile *profile)
 {
     crn_disk_lane disk = {0};
     cairn_lane lane = {.profile = profile,
@@ -51,16 +77,8 @@ static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand 
                              .path_limit = profile->path_limit,
                              .context_budget = profile->context_budget,
                              .alias_budget = profile->context_budget};
-    if (!crn_graph_open(&lane.graph)) {
-        crn_graph_free_memory(&lane.graph);
-        return 0;
-    }
-    cairn_strand *strand = cairn_strand_open(&lane);
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; strand && i < BATCHES; i++) {
-        uint64_t took = batch(strand);
-        least = took < least ? took : least;
-    }
+    cairn_strand *strand = crn_graph_open(&lane.graph) ? cairn_strand_open(&lane) : NULL;
+    measure(profile, strand);
     cairn_strand *made = strand ? strand : lane.spare; /* spare: opening it failed for lack of a
                                                           stack */
     if (made) {
@@ -69,21 +87,4 @@ static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand 
         crn_free(made);
     }
     crn_graph_free_memory(&lane.graph);
-    return strand ? (double)least / PAIRS : 0;
-}
-
-void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
-{
-    char cost[32];
-    if (options->spans) { /* facts that a replay needs */
-        snprintf(cost, sizeof cost, "%u", crn_thread_cores());
-        crn_profile_add_note(profile, "cores", cost);
-    }
-    snprintf(cost, sizeof cost, "%.2f", least_time(profile, time_batch));
-    crn_profile_add_note(profile, "call_ns", cost);
-    if (options->wall != CAIRN_WALL_SAMPLED && options->cpu == CAIRN_CPU_OFF)
-        return;
-    profile->sampler.sample_ns = least_time(profile, time_batch_of_samples);
-    snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
-    crn_profile_add_note(profile, "sample_ns", cost);
 }

@@ -13,16 +13,22 @@
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
-/* Calibrates the time stamp counter for some microseconds; later points make it more accurate. */
 static void begin_clock(cairn_profile *profile)
 {
-    enum { CALIBRATION_NS = 50000 };
     crn_disk_header *header = profile->capture.header;
     profile->clock_per_ns = 1;
     header->clock_kind = profile->tsc ? CRN_CLOCK_TSC : CRN_CLOCK_MONOTONIC;
     crn_clock_boot(header->boot);
     header->started_unix_ns = crn_clock_realtime();
     header->first = crn_profile_read_moment(profile);
+}
+
+/* Calibrates the time stamp counter by what has passed since begin_clock, at least some
+ * microseconds; later points make it more accurate. */
+static void calibrate_clock(cairn_profile *profile)
+{
+    enum { CALIBRATION_NS = 50000 };
+    const crn_disk_header *header = profile->capture.header;
     while (profile->tsc && crn_clock_monotonic() < header->first.monotonic_ns + CALIBRATION_NS)
         ;
     crn_profile_moment(profile);
@@ -159,9 +165,10 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     if (!error && !lane)
         error = CAIRN_E_MEMORY;
     if (!error)
-        error = crn_capture_publish(&profile->capture);
+        crn_profile_put_costs(profile);
+    calibrate_clock(profile);
     if (!error)
-        crn_profile_put_costs(profile, options);
+        error = crn_capture_publish(&profile->capture);
     if (!error && profile->how_sampled == CAIRN_SAMPLER_TIMER && !crn_timers_begin())
         error = CAIRN_E_THREAD;
     if (!error && options->blocks_of && !crn_siblings_join(profile, options->blocks_of))

@@ -384,8 +384,8 @@ void crn_profile_moment(cairn_profile *profile);
 
 /* Writes the initial contents of a capture. */
 void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
-/* Measures the cost of a call and of a sample, and notes it. Takes some hundred microseconds. */
-void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options);
+/* Measures the cost of a call and of a sample, and notes it. Takes some ten microseconds. */
+void crn_profile_put_costs(cairn_profile *profile);
 /* Adds a block. Under lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;

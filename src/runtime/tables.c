@@ -3,9 +3,11 @@
  * Writes tables of a capture that all lanes share: strings, blocks, metrics, keys, notes. Under the
  * profile's lock.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "plat/thread.h"
 #include "runtime/runtime.h"
 
 static uint32_t put(cairn_profile *profile, crn_section *section, const void *bytes, size_t size)
@@ -107,4 +109,9 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     if (options->command)
         crn_profile_add_note(profile, "command", options->command);
     put_labels(profile, options->labels);
+    if (options->spans) { /* a replay needs it */
+        char cores[16];
+        snprintf(cores, sizeof cores, "%u", crn_thread_cores());
+        crn_profile_add_note(profile, "cores", cores);
+    }
 }
