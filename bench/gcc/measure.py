@@ -103,17 +103,6 @@ def duktape(root, _, scale):
             "run": [os.path.join(HERE, "work.js")] * scale}
 
 
-def tcl(root, folder, scale):
-    made = os.path.join(folder, "tcl-made")
-    if not os.path.exists(os.path.join(made, "Makefile")):
-        os.makedirs(made, exist_ok=True)
-        subprocess.run([os.path.join(root, "tcl8.6/unix/configure"), "--disable-shared"], cwd=made,
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return {"tree": made, "program": "tclsh",
-            "run": [os.path.join(HERE, "work.tcl"), str(scale)],
-            "environment": {"TCL_LIBRARY": os.path.join(root, "tcl8.6/library")}}
-
-
 def minisat(root, folder, scale):
     base = os.path.join(root, "minisat2")
     data = os.path.join(folder, "problem.cnf")
@@ -132,8 +121,56 @@ def minisat(root, folder, scale):
             "run": ["-verb=0", data] * min(scale, 1)}
 
 
+def numbers(folder, count):
+    """A file to be compressed."""
+    path = os.path.join(folder, "numbers")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(str(i * i % 999983) for i in range(count)))
+    return path
+
+
+def bzip2(root, folder, scale):
+    names = ("blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib", "bzip2")
+    return {"files": [os.path.join(root, "bzip2", name + ".c") for name in names], "options": [],
+            "run": ["-9", "-c", "-k", numbers(folder, 800000 * scale)]}
+
+
+def lz4(root, folder, scale):
+    base = os.path.join(root, "lz4")
+    return {"files": sources(base + "/lib/*.c") + sources(base + "/programs/*.c"),
+            "options": ["-I", base + "/lib"],
+            "run": ["-9", "-c", "-q", numbers(folder, 2000000 * scale)]}
+
+
+def minigzip(root, folder, scale):
+    base = os.path.join(root, "zlib")
+    return {"files": sources(base + "/*.c") + [base + "/test/minigzip.c"], "options": ["-I", base],
+            "run": ["-9", "-c", numbers(folder, 800000 * scale)]}
+
+
+def expat(root, folder, scale):
+    base = os.path.join(root, "expat")
+    base = os.path.join(base, "expat") if os.path.isdir(os.path.join(base, "expat")) else base
+    data = os.path.join(folder, "rows.xml")
+    with open(data, "w", encoding="ascii") as file:
+        file.write("<rows>\n")
+        for i in range(120000 * scale):
+            file.write('<row id="%d" name="row %d"><tag>a</tag><tag>b &amp; %d</tag></row>\n' % (i, i, i % 9))
+        file.write("</rows>\n")
+    with open(os.path.join(folder, "expat_config.h"), "w", encoding="ascii") as file:
+        file.write("#define BYTEORDER 1234\n#define XML_NS\n#define XML_DTD 1\n#define XML_CONTEXT_BYTES 1024\n"
+                   "#define XML_DEV_URANDOM\n#define HAVE_UNISTD_H 1\n")
+    out = os.path.join(folder, "out")
+    os.makedirs(out, exist_ok=True)
+    names = ("xmlwf", "xmlfile", "codepage", "readfilemap")
+    return {"files": [base + "/lib/%s.c" % name for name in ("xmlparse", "xmlrole", "xmltok")] +
+                     [base + "/xmlwf/%s.c" % name for name in names],
+            "options": ["-I", folder, "-I", base + "/lib"], "run": ["-n", "-c", "-d", out, data]}
+
+
 PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt,
-            "duktape": duktape, "tcl": tcl, "minisat": minisat}
+            "duktape": duktape, "minisat": minisat, "bzip2": bzip2, "lz4": lz4,
+            "minigzip": minigzip, "expat": expat}
 
 
 def cairn(*options):
