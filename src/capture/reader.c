@@ -159,14 +159,8 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 
 bool crn_reader_refresh(crn_reader *reader, crn_error *error)
 {
-    struct stat status;
-    if (fstat(reader->file, &status) != 0)
-        return crn_error_set(error, CAIRN_E_READ, "the capture: %s", strerror(errno));
-    if ((uint64_t)status.st_size <= reader->file_size)
-        status.st_size = (off_t)reader->file_size;
-    reader->file_size = (uint64_t)status.st_size;
-    reader->chunk_count = 0;
-    return read_directories(reader, "the capture", error);
+    crn_free(reader->chunks);
+    return crn_reader_open_file(reader, reader->file, "the capture", error);
 }
 
 void crn_reader_close(crn_reader *reader)

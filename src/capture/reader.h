@@ -35,7 +35,7 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
 /* The same for an open file, which stays the caller's. `name` is for messages. */
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
 
-/* Reads the directory again: a live capture grows. */
+/* Reads the header and the directories again: a live capture grows. */
 bool crn_reader_refresh(crn_reader *reader, crn_error *error);
 
 void crn_reader_close(crn_reader *reader);

@@ -132,9 +132,10 @@ static bool find_details(crn_store_opening *opening)
     }
     if (!good || opening->mapping)
         return good;
-    uint64_t size = opening->reader->file_size;
+    uint64_t copied = opening->reader->file_size - opening->left;
     good = crn_reader_refresh(opening->reader, opening->error);
-    opening->left += opening->reader->file_size - size;
+    uint64_t size = opening->reader->file_size;
+    opening->left = size > copied ? size - copied : 0;
     return good;
 }
 
@@ -161,6 +162,8 @@ static bool open_store(crn_store_opening *opening)
     crn_bytes *strings = &store->strings;
     if (!find_details(opening) || !read_table(opening, CRN_SECTION_STRINGS, strings))
         return false;
+    store->clock_first = opening->reader->header.first.clock;
+    store->scale = crn_reader_clock_scale(opening->reader);
     crn_capture_texts texts = {.strings = strings, .into = store->texts};
     bool good = open_keys(opening, &texts) && open_lanes(opening, &texts);
     crn_capture_texts_end(&texts);
@@ -186,8 +189,6 @@ bool crn_store_read(crn_store_opening *opening)
     crn_span_store *store = opening->store = crn_calloc(1, sizeof *store);
     store->texts = crn_interning_new();
     store->resting = opening->resting;
-    store->clock_first = reader->header.first.clock;
-    store->scale = crn_reader_clock_scale(reader);
     opening->left = reader->file_size;
     if (reader->header.state != CRN_STATE_RECORDING) {
         crn_mapping_open(&store->mapping, reader);

@@ -281,6 +281,7 @@ static void spans_in_later_chunks_are_found(void **state)
     assert_true(crn_store_read(&opening));
     crn_store_opening_end(&opening);
     assert_int_equal(opening.store->lane_count, 3);
+    assert_string_equal(opening.store->lanes[2], "later");
     if (opening.store->dropped == 0 && opening.store->details_dropped == 0)
         assert_int_equal(opening.store->dangling, 0);
     crn_store_close(opening.store);
