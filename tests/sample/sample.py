@@ -161,11 +161,12 @@ def _():
         way = outer[0]
         names = [name for name in outer if name in ways or name in made or name in
                  ("key", "generator", "Größe.函数")]
-        if way == "by_freed_code" and len(names) == 1:
-            continue  # on a busy machine the code is freed before its name is read
         if way == "by_freed_code":
-            made[names[-1]] += cost
-            names[-1] = "made_%d"
+            # On a busy machine the code may be freed before its name is read.
+            unnamed = [name for name in outer[1:] if name in ("[Python", "<module>")]
+            name = names.pop() if len(names) > 1 else unnamed[0]
+            made[name] = made.get(name, 0) + cost
+            names.append("made_%d")
         same(names, main_only[way], "the functions from main to spin")
         if way in ("by_sort", "by_generator", "by_slot"):  # C calls the second function
             assert outer.index(LOOP) == len(outer) - 2, outer
@@ -175,8 +176,8 @@ def _():
         ways[way] += cost
     assert spun > 0.5 * total(report, "cpu"), spun
     for way, cost in ways.items():
-        assert (0.1 if way != "by_freed_code" else 0) < cost / spun < 0.35, (way, ways)
-    assert not sum(made.values()) or 0.1 < made["made_0"] / sum(made.values()) < 0.9, made
+        assert 0.1 < cost / spun < 0.35, (way, ways)
+    assert 0.3 < made["made_0"] / sum(made.values()) < 0.7, made
     row = next(r["block"] for r in report["flat"] if r["block"]["name"] == "spin")
     same((os.path.basename(row["file"]), row["line"]), ("python_program.py", 10), "the place of spin")
     slept = costs(report, "wall", "sleeper")

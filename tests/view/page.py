@@ -39,8 +39,8 @@ def fetch():
     if subprocess.run([CAIRN, "view", "nowhere"], stderr=subprocess.PIPE, text=True,
                       check=False).stderr.find("without the page") >= 0:
         skip("this cairn was built without the page")
-    if subprocess.run([CAIRN, "cc", "-fsyntax-only", "-x", "c", os.devnull], stderr=subprocess.DEVNULL,
-                      check=False).returncode:
+    if subprocess.run([CAIRN, "cc", "-fsyntax-only", "-x", "c", os.devnull], stderr=subprocess.PIPE,
+                      text=True, check=False).stderr.find("the plugin for gcc") >= 0:
         skip("this cairn was built without the plugin for gcc")
     failed = npm_packages.install(HERE, KEPT)
     if failed:
