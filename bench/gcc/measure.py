@@ -149,8 +149,7 @@ def minigzip(root, folder, scale):
 
 
 def expat(root, folder, scale):
-    base = os.path.join(root, "expat")
-    base = os.path.join(base, "expat") if os.path.isdir(os.path.join(base, "expat")) else base
+    base = os.path.join(root, "expat/expat")
     data = os.path.join(folder, "rows.xml")
     with open(data, "w", encoding="ascii") as file:
         file.write("<rows>\n")
@@ -276,7 +275,7 @@ def run(program, command, environment, folder):
     begin = time.monotonic()
     try:
         done = subprocess.run(command + program["run"], cwd=folder, timeout=LONGEST, check=False,
-                              env=dict(os.environ, **program.get("environment", {}), **environment),
+                              env=dict(os.environ, **environment),
                               stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
