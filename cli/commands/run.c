@@ -28,7 +28,7 @@ static struct {
     const char *not_alloc;  /* an option that excludes --alloc */
     const char *alloc_mean; /* "exact", a number, or NULL */
     uint64_t period_ns;     /* 0: not given */
-    bool alloc, locks, outside, quiet;
+    bool alloc, locks, stacks, outside, quiet;
     int mode_count, word; /* word: index of a choice, which is not used */
     long number;          /* likewise */
     char **program;       /* with its arguments */
@@ -179,6 +179,13 @@ static const crn_option options[] = {
      .more = "A library is preloaded; see docs/WHATIF.md. Needs --spans=first, the default. Locks "
              "of a process are numbered unless the dynamic linker knows their names.",
      .flag = &given.locks},
+    {"stacks",
+     .help = "Also sample the native stacks of a program that uses libcairn, into "
+             "FILE.sampled.cairn: cairn explain tells in which functions slow spans spend their "
+             "time",
+     .more = "FILE is the capture's name without .cairn. A library is preloaded, as for programs "
+             "without libcairn, which are always sampled.",
+     .flag = &given.stacks},
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
     {"outside",
@@ -297,11 +304,15 @@ static int run_native(const char *path, bool script)
                             given.alloc ? "alloc" : "outside", path);
     if (given.locks && script)
         return crn_cli_fail("%s is a script: --locks is for native programs", path);
+    if (given.stacks && (given.alloc || given.locks))
+        return crn_cli_fail("--stacks cannot be combined with --%s; run %s once for each",
+                            given.alloc ? "alloc" : "locks", path);
     if (given.locks && !crn_run_may_record_locks(path))
         return CRN_EXIT_BAD;
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
-    bool sample = !given.alloc && !given.locks && (script || !crn_run_uses_cairn(path));
+    bool sample = !given.alloc && !given.locks &&
+                  (script || given.stacks || !crn_run_uses_cairn(path));
     char *output = absolute(given.output), *sampled = sample ? sampled_name(output) : NULL;
     crn_run run = {.program = given.program,
                    .path = path,
@@ -310,6 +321,7 @@ static int run_native(const char *path, bool script)
                    .alloc = given.alloc,
                    .locks = given.locks,
                    .sampled = sampled,
+                   .stacks = given.stacks,
                    .outside = sample && given.outside ? "" : NULL,
                    .period_ns = given.period_ns ? given.period_ns : 1000000,
                    .alloc_mean = given.alloc_mean,
@@ -345,8 +357,9 @@ static char *numbered(const char *output)
 /* Replaces this process by the host. */
 static int run_script(const char *script)
 {
-    if (given.locks)
-        return crn_cli_fail("%s is no native program: --locks is for these", script);
+    if (given.locks || given.stacks)
+        return crn_cli_fail("%s is no native program: --%s is for these", script,
+                            given.locks ? "locks" : "stacks");
     const char *host = crn_run_host(script);
     if (!host)
         return crn_cli_fail(

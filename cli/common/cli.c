@@ -18,21 +18,27 @@
 #include "spans/spans.h"
 #include "symbols/symbols.h"
 
-/* Replaces addresses by functions. */
-static crn_profile *name_functions(crn_profile *profile, const char *path)
+/* Replaces addresses by functions, also in the trace unless that is NULL. */
+static crn_profile *name_functions(crn_profile *profile, const char *path, crn_trace *trace)
 {
+    crn_symbols_stand_ins its;
     if (!crn_symbols_wanted(profile))
         return profile;
     crn_progress_begin("%s: looking up the functions of %s", crn_cli_name, path);
-    crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);
+    crn_profile *named = crn_symbols_resolve_blocks(profile, crn_progress_at, &its);
     crn_progress_end();
+    if (trace)
+        crn_trace_replace_blocks(trace, its.first, its.blocks, profile->block_count);
+    crn_free(its.first);
+    crn_free(its.blocks);
+    crn_profile_free(profile);
     return named;
 }
 
 static bool has_spans(const crn_trace *trace)
 {
     return trace->span_count || trace->dropped || trace->skipped || trace->details_dropped ||
-           trace->histogram_count;
+           trace->histogram_count || trace->samples.count;
 }
 
 /* `trace` may be NULL. */
@@ -48,23 +54,16 @@ static crn_profile *load(const char *path, crn_trace **trace)
         crn_cli_fail("%s", error.message);
         return NULL;
     }
-    crn_profile *named = name_functions(profile, path);
-    if (spans && named != profile) {
-        uint32_t *blocks = crn_blocks_match(profile, named);
-        crn_trace_rename_blocks(spans, blocks, profile->block_count);
-        crn_free(blocks);
-    }
-    if (named != profile)
-        crn_profile_free(profile);
+    profile = name_functions(profile, path, spans);
     if (spans && !has_spans(spans)) {
         crn_trace_free(spans);
         spans = NULL;
     }
     if (trace)
         *trace = spans;
-    crn_live_derive(named);
-    crn_lean_warn(named, path);
-    return named;
+    crn_live_derive(profile);
+    crn_lean_warn(profile, path);
+    return profile;
 }
 
 crn_profile *crn_cli_load(const char *path)

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "cli/spans/span_source.h"
 #include "explain/explain.h"
 
@@ -37,6 +39,12 @@ typedef struct crn_explain_stage {
 /* Returns the sums of the parts by stage, the longest first, and sets `*count`; free them with
  * crn_free. */
 crn_explain_stage *crn_explain_stages(const crn_explain_report *report, uint32_t *count);
+
+/* What samples tell of slow spans, nothing without samples: a sentence, a table, JSON (null without
+ * samples). */
+void crn_explain_add_functions(crn_words *words, const crn_explain_report *report);
+void crn_explain_functions_text(FILE *out, const crn_explain_report *report);
+json_t *crn_explain_functions_json(const crn_explain_report *report);
 
 void crn_explain_text(FILE *out, const crn_explain_report *report);
 void crn_explain_json(FILE *out, const crn_explain_report *report);

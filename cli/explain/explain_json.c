@@ -198,6 +198,7 @@ void crn_explain_json(FILE *out, const crn_explain_report *report)
     crn_json_write_member(out, "rest", rest_json(report));
     if (report->latencies)
         crn_json_write_member(out, "stages", stages_json(report));
+    crn_json_write_member(out, "functions", crn_explain_functions_json(report));
     write_items(out, "parts", part_at, report, explain->part_count);
     write_items(out, "factors", factor_at, report, explain->factor_count);
     fputs("}\n", out);

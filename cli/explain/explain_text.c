@@ -397,6 +397,7 @@ void crn_explain_text(FILE *out, const crn_explain_report *report)
         if (report->rest)
             print_rest(out, report->rest);
         print_slow(out, report);
+        crn_explain_functions_text(out, report);
     }
     crn_span_source_warn(out, report->source);
 }

@@ -291,4 +291,5 @@ void crn_explain_answer(crn_words *words, const crn_explain_report *report)
     add_causes(words, report, explain);
     add_factors(words, report, explain);
     add_rest(words, report);
+    crn_explain_add_functions(words, report);
 }

@@ -12,6 +12,7 @@
 #include "cli/common/cli.h"
 #include "profile/profile.h"
 #include "run.h"
+#include "spans/spans.h"
 
 static const char own_number[] = "%p"; /* the pid in the name of a capture */
 
@@ -71,8 +72,14 @@ void crn_run_captures_free(crn_list *captures)
 
 /* ---- merging ---- */
 
-/* Returns the profile with all its contexts below a block named like its program. */
-static crn_profile *below_program(const crn_profile *profile)
+/* A process's capture, and what is below a block for its program. */
+typedef struct process {
+    crn_profile *profile;
+    crn_trace *trace;
+    bool read; /* otherwise both are NULL */
+} process;
+
+static uint32_t program_block(crn_profile_builder *builder, const crn_profile *profile)
 {
     const char *command = crn_profile_note(profile, "command", "?");
     size_t length = strcspn(command, " ");
@@ -80,16 +87,17 @@ static crn_profile *below_program(const crn_profile *profile)
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)(command + length - (slash ? slash + 1 : command)),
              slash ? slash + 1 : command);
-    crn_profile_builder *builder = crn_profile_builder_new();
+    return crn_profile_builder_block(builder, &(crn_block_info){.name = name, .file = ""});
+}
+
+static void put_contexts(crn_profile_builder *builder, const crn_profile *profile, uint32_t program,
+                         const uint32_t *blocks)
+{
+    uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t m = 0; m < profile->metric_count; m++)
         crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
-    uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
-    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
-    for (uint32_t b = 1; b < profile->block_count; b++)
-        blocks[b] = crn_profile_builder_block(builder, &profile->blocks[b]);
-    contexts[0] = crn_profile_builder_child(
-        builder, crn_profile_builder_root(builder),
-        crn_profile_builder_block(builder, &(crn_block_info){.name = name, .file = ""}), 0);
+    contexts[0] =
+        crn_profile_builder_child(builder, crn_profile_builder_root(builder), program, 0);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         if (c)
             contexts[c] = crn_profile_builder_child(builder, contexts[profile->parent[c]],
@@ -97,40 +105,87 @@ static crn_profile *below_program(const crn_profile *profile)
         for (uint32_t m = CRN_METRIC_TICKS; m < profile->metric_count; m++)
             crn_profile_builder_charge(builder, contexts[c], m, crn_self(profile, m, c));
     }
+    crn_free(contexts);
+}
+
+/* Puts all contexts, and the paths of samples, below a block named like the program. */
+static void put_below_program(process *process)
+{
+    crn_profile *profile = process->profile;
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        blocks[b] = crn_profile_builder_block(builder, &profile->blocks[b]);
+    uint32_t program = program_block(builder, profile);
+    put_contexts(builder, profile, program, blocks);
     for (size_t i = 0; i < profile->note_count; i++)
         crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
-    crn_free(contexts);
+    crn_trace_rename_blocks(process->trace, blocks, profile->block_count);
+    crn_samples_below(&process->trace->samples, program);
+    process->profile = crn_profile_builder_end(builder);
     crn_free(blocks);
-    return crn_profile_builder_end(builder);
+    crn_profile_free(profile);
 }
 
-static bool add(crn_merge *merge, const char *path)
+static void add(crn_merge *merge, const char *path, process *process)
 {
     crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    if (!profile)
-        return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
-    crn_profile *below = below_program(profile);
-    crn_merge_add(merge, below);
-    crn_profile_free(below);
-    crn_profile_free(profile);
-    return true;
+    process->profile = crn_profile_load(path, &error);
+    process->trace = process->profile ? crn_trace_load(path, &error) : NULL;
+    process->read = process->trace != NULL;
+    if (!process->read) {
+        crn_cli_fail("%s", error.message);
+        crn_profile_free(process->profile);
+        process->profile = NULL;
+        return;
+    }
+    put_below_program(process);
+    crn_merge_add(merge, process->profile);
 }
 
+/* Returns the samples of all processes, NULL after an error or if there are none. */
+static crn_trace *join(const process *processes, size_t count, const crn_profile *sum)
+{
+    const crn_trace **traces = crn_calloc(count, sizeof *traces);
+    crn_trace *joined = NULL;
+    crn_error error = {0};
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!processes[i].read || !processes[i].trace->samples.count)
+            continue;
+        uint32_t *blocks = crn_blocks_match(processes[i].profile, sum);
+        crn_trace_rename_blocks(processes[i].trace, blocks, processes[i].profile->block_count);
+        crn_free(blocks);
+        traces[used++] = processes[i].trace;
+    }
+    if (used && !crn_trace_merge(traces, used, &joined, &error))
+        crn_cli_fail("%s", error.message);
+    crn_free((void *)traces);
+    return joined;
+}
+
+/* Adds up the captures of several processes, the first of which is at `path`, and deletes the
+ * others. */
 static void merge_into(const char *path, const crn_list *others)
 {
+    size_t count = others->count + 1;
     crn_merge *merge = crn_merge_new();
-    bool *added = crn_calloc(others->count, sizeof *added);
-    bool own = add(merge, path);
-    for (size_t i = 0; i < others->count; i++)
-        added[i] = add(merge, others->list[i]);
+    process *processes = crn_calloc(count, sizeof *processes);
+    for (size_t i = 0; i < count; i++)
+        add(merge, i ? others->list[i - 1] : path, &processes[i]);
     crn_profile *sum = crn_merge_end(merge);
-    if (own && crn_cli_save(sum, path) == CRN_EXIT_OK)
-        for (size_t i = 0; i < others->count; i++)
-            if (added[i])
-                unlink(others->list[i]);
+    crn_trace *joined = processes[0].read ? join(processes, count, sum) : NULL;
+    if (processes[0].read && crn_cli_save_spans(sum, joined, path) == CRN_EXIT_OK)
+        for (size_t i = 1; i < count; i++)
+            if (processes[i].read)
+                unlink(others->list[i - 1]);
+    for (size_t i = 0; i < count; i++) {
+        crn_profile_free(processes[i].profile);
+        crn_trace_free(processes[i].trace);
+    }
+    crn_trace_free(joined);
     crn_profile_free(sum);
-    crn_free(added);
+    crn_free(processes);
 }
 
 bool crn_run_merge(const crn_run *run, const struct timespec *since)

@@ -24,6 +24,7 @@
 #include "cli/common/progress.h"
 #include "profile/profile.h"
 #include "run.h"
+#include "spans/spans.h"
 #include "symbols/symbols.h"
 
 #define USUAL_MEAN "524288"
@@ -246,6 +247,8 @@ bool crn_run_preload(const crn_run *run)
         setenv("CAIRN_LOCKS", "on", 1);
     else
         setenv("CAIRN_SAMPLE", run->sampled, 1);
+    if (run->stacks)
+        setenv("CAIRN_STACKS", "on", 1);
     return true;
 }
 
@@ -297,8 +300,10 @@ void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_n
 {
     crn_error error = {0};
     crn_profile *profile = crn_profile_load(run->output, &error);
-    if (!profile) {
+    crn_trace *trace = profile ? crn_trace_load(run->output, &error) : NULL;
+    if (!trace) {
         crn_cli_fail("%s", error.message);
+        crn_profile_free(profile);
         return;
     }
     const char *stopped_by = crn_profile_note(profile, "stopped_by", NULL);
@@ -306,13 +311,18 @@ void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_n
         crn_cli_fail("%s: recording stopped: %s", run->output,
                      cairn_error_text((cairn_error)atoi(stopped_by)));
     if (!crn_cli_is_recording(profile)) {
+        crn_symbols_stand_ins its;
         crn_progress_begin("%s: looking up functions", crn_cli_name);
-        crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);
+        crn_profile *named = crn_symbols_resolve_blocks(profile, crn_progress_at, &its);
         crn_progress_end();
         put_notes(named, run, status, elapsed_ns);
-        crn_cli_save(named, run->output);
+        crn_trace_replace_blocks(trace, its.first, its.blocks, profile->block_count);
+        crn_cli_save_spans(named, trace->samples.count ? trace : NULL, run->output);
+        crn_free(its.first);
+        crn_free(its.blocks);
         crn_profile_free(named);
     }
+    crn_trace_free(trace);
     crn_profile_free(profile);
     if (!run->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: now run: cairn report %s\n", crn_cli_name, run->output);

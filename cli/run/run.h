@@ -22,6 +22,7 @@ typedef struct crn_run {
     bool alloc;             /* preload libcairn-alloc */
     bool locks;             /* preload libcairn-locks */
     const char *sampled;    /* sample time into this capture; or NULL */
+    bool stacks;            /* also of programs that use libcairn */
     const char *outside;    /* why it is sampled from outside; NULL: preload libcairn-sample */
     uint64_t period_ns;     /* of the sampler from outside */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */

@@ -40,6 +40,7 @@ struct crn_outside {
     volatile sig_atomic_t stopped;
     bool busy;
     uint64_t samples, looks, incomplete, lost;
+    uint64_t unplaced; /* samples whose moments were not kept */
     double cpu_squares, wall_squares; /* µs² */
     uint64_t now;
     uint64_t addresses[CRN_FRAMES_MOST];
@@ -130,6 +131,7 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
         memcpy(target->space->name, name, sizeof name);
     target->lane = cairn_lane_open(outside->profile, *name ? name : target->space->name);
     target->strand = target->lane ? cairn_strand_open(target->lane) : NULL;
+    cairn_lane_set_thread(target->lane, thread);
     return target;
 }
 
@@ -151,9 +153,12 @@ static void charge_ready(crn_outside *outside, crn_target *target, uint64_t amou
         charge(target, outside->ready, amount);
 }
 
-static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t amount)
+/* `at`: ns of CLOCK_MONOTONIC. */
+static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, uint64_t amount)
 {
-    charge(target, CAIRN_METRIC_CPU, amount);
+    if (target->strand && amount)
+        outside->unplaced +=
+            !cairn_sample_at(target->strand, target->path, target->length, at, amount);
     target->charged += amount;
     outside->cpu_squares += square_us(amount);
 }
@@ -163,7 +168,7 @@ static void settle(crn_outside *outside, crn_target *target)
 {
     uint64_t run, ready;
     if (target->length && crn_target_times(target, &run, &ready) && run > target->charged)
-        charge_cpu(outside, target, run - target->charged);
+        charge_cpu(outside, target, outside->now, run - target->charged);
 }
 
 static void end_target(crn_target *target, void *data)
@@ -206,7 +211,7 @@ static void charge_sample(crn_outside *outside, crn_target *target, const crn_ev
     target->blocked = false;
     target->next = 0;
     outside->samples++;
-    charge_cpu(outside, target, amount);
+    charge_cpu(outside, target, sample->time, amount);
 }
 
 static void take_sample(void *data, const crn_event_sample *sample)
@@ -375,7 +380,7 @@ static void look(crn_target *target, void *data)
         charge_ready(outside, target, waited);
     }
     if (run > target->charged + 2 * outside->period_ns && target->length)
-        charge_cpu(outside, target, run - target->charged - outside->period_ns);
+        charge_cpu(outside, target, outside->now, run - target->charged - outside->period_ns);
     outside->looks += gap != 0;
     target->looked = outside->now;
     if (ran)
@@ -533,6 +538,8 @@ static void put_notes(crn_outside *outside)
             : "of the sampler, beside the program; without the kernel's copies of stacks");
     if (outside->lost)
         note(outside, "samples_lost", "%.0f", (double)outside->lost);
+    if (outside->unplaced)
+        note(outside, "samples_unplaced", "%.0f", (double)outside->unplaced);
     snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)outside->incomplete,
              (unsigned long long)(outside->samples + outside->looks));
     cairn_profile_note(outside->profile, "incomplete_stacks", share);

@@ -23,6 +23,7 @@ enum { LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth 
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
+    uint64_t unplaced; /* samples whose moments were not kept */
     uint64_t spent;                   /* ns, in handlers */
     double cpu_squares, wall_squares; /* µs² */
     bool busy;
@@ -66,14 +67,16 @@ static void charge(crn_sampled *thread, cairn_metric metric, uint64_t amount)
 
 /* ---- processor time ---- */
 
-static void charge_cpu(crn_sampled *thread, uint64_t cpu)
+/* `at`: moment of the reading, ns of CLOCK_MONOTONIC. */
+static void charge_cpu(crn_sampled *thread, uint64_t at, uint64_t cpu)
 {
     if (cpu <= thread->charged)
         return;
     uint64_t gap = cpu - thread->charged;
     thread->charged = cpu;
     counts.cpu_squares += square_us(gap);
-    charge(thread, CAIRN_METRIC_CPU, gap);
+    if (thread->strand)
+        counts.unplaced += !cairn_sample_at(thread->strand, thread->path, thread->length, at, gap);
 }
 
 void crn_sample_drain(crn_sampled *thread)
@@ -81,12 +84,13 @@ void crn_sample_drain(crn_sampled *thread)
     const uint64_t mask = CRN_RING_WORDS - 1;
     uint64_t written = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE), at = thread->read;
     while (at != written) {
-        uint64_t head = thread->ring[at & mask], cpu = thread->ring[(at + 1) & mask];
+        uint64_t head = thread->ring[at & mask], moment = thread->ring[(at + 1) & mask];
+        uint64_t cpu = thread->ring[(at + 2) & mask];
         path_set(thread, thread->ring, mask, at + CRN_HEAD_WORDS, head >> 1, head & 1);
         thread->blocked = false;
-        counts.spent += thread->ring[(at + 2) & mask];
+        counts.spent += thread->ring[(at + 3) & mask];
         counts.samples++;
-        charge_cpu(thread, cpu);
+        charge_cpu(thread, moment, cpu);
         at += CRN_HEAD_WORDS + (head >> 1);
         __atomic_store_n(&thread->read, at, __ATOMIC_RELEASE);
     }
@@ -96,7 +100,7 @@ void crn_sample_drain(crn_sampled *thread)
 void crn_sample_settle(crn_sampled *thread)
 {
     crn_sample_drain(thread);
-    charge_cpu(thread, crn_sample_clock(thread->clock));
+    charge_cpu(thread, crn_sample_clock(CLOCK_MONOTONIC), crn_sample_clock(thread->clock));
 }
 
 /* ---- wall time ---- */
@@ -236,6 +240,8 @@ void crn_sample_note(cairn_profile *profile, uint64_t period_ns)
     cairn_profile_note(profile, "cost_method", share);
     if (counts.lost)
         note(profile, "samples_lost", (double)counts.lost);
+    if (counts.unplaced)
+        note(profile, "samples_unplaced", (double)counts.unplaced);
     snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)counts.incomplete,
              (unsigned long long)(counts.samples + counts.looks));
     cairn_profile_note(profile, "incomplete_stacks", share);

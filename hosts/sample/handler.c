@@ -38,8 +38,9 @@ static void record(crn_sampled *thread, const ucontext_t *context)
     uint64_t cpu = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
     size_t count = crn_unwind_stack(&walk, frame);
     thread->ring[at & mask] = (uint64_t)count << 1 | walk.complete;
-    thread->ring[(at + 1) & mask] = cpu;
-    thread->ring[(at + 2) & mask] = crn_sample_clock(CLOCK_MONOTONIC) - began;
+    thread->ring[(at + 1) & mask] = began;
+    thread->ring[(at + 2) & mask] = cpu;
+    thread->ring[(at + 3) & mask] = crn_sample_clock(CLOCK_MONOTONIC) - began;
     __atomic_store_n(&thread->written, at + CRN_HEAD_WORDS + count, __ATOMIC_RELEASE);
 }
 

@@ -30,6 +30,7 @@ enum {
 /* A stack in a ring: these words, then the addresses of the frames, the youngest first. */
 typedef struct crn_sample_head {
     uint64_t frames; /* number of frames << 1 | complete */
+    uint64_t at;     /* CLOCK_MONOTONIC, ns */
     uint64_t cpu;    /* the thread's processor clock, ns */
     uint64_t spent;  /* time in the handler, ns */
 } crn_sample_head;

@@ -190,7 +190,8 @@ __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
     const char *period = secure_getenv("CAIRN_PERIOD"), *path = secure_getenv("CAIRN_SAMPLE");
-    if (path && !crn_sample_profiles_itself()) {
+    bool all = secure_getenv("CAIRN_STACKS") != NULL; /* also what records itself by libcairn */
+    if (path && (all || !crn_sample_profiles_itself())) {
         collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
         if (collector.period_ns < PERIOD_LEAST)
             collector.period_ns = PERIOD_LEAST;

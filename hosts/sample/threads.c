@@ -129,6 +129,7 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->seen = true;
     thread->lane = cairn_lane_open(profile, thread->name);
     thread->strand = thread->lane ? cairn_strand_open(thread->lane) : NULL;
+    cairn_lane_set_thread(thread->lane, tid);
     timer_make(thread);
 }
 

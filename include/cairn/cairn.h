@@ -297,6 +297,11 @@ CAIRN_API cairn_block cairn_block_once(cairn_profile *profile, const cairn_block
  * strands are NULL too. */
 CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
 
+/* Tells which of the system's threads the lane is about, if another thread records for it, as
+ * samplers do: `thread` is the kernel's id (gettid), 0 if it is about none. Otherwise it is the
+ * thread that uses the lane. Thread: the lane's. */
+CAIRN_API void cairn_lane_set_thread(cairn_lane *lane, int32_t thread);
+
 /* Closes the lane and all its strands. */
 CAIRN_API void cairn_lane_close(cairn_lane *lane);
 
@@ -362,6 +367,13 @@ CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t 
  * ignores the strand's stack. */
 CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount);
+
+/* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and keeps the moment, so that the sample can
+ * be found in the spans of its thread. `at`: ns of CLOCK_MONOTONIC. Takes 16 bytes of the capture,
+ * 64 MiB a lane at most. Returns false if the moment was not kept, for lack of space or while
+ * recording is off. Thread: the lane's. */
+CAIRN_API bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length,
+                               uint64_t at, uint64_t cpu);
 
 /* Contexts by number, for hosts that keep their own stacks or remember where something was made (an
  * allocation that is freed later). A number belongs to its lane and is valid as long as the

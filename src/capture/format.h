@@ -44,8 +44,10 @@ typedef enum crn_section_kind {
     CRN_SECTION_COUNTS = 17,      /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP
                                      bytes of crn_disk_counts, each followed by its counters, up to
                                      one whose tree is 0 */
-    CRN_SECTION_OFF_CORE = 18     /* crn_disk_off_core: when a lane's thread had no core, up to one
+    CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core, up to one
                                      whose begin is 0 */
+    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was at which moment, up
+                                     to one whose moment is 0 */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
@@ -284,9 +286,21 @@ typedef struct crn_disk_off_core {
     uint32_t spare;
 } crn_disk_off_core;
 
+/* A sample of processor time: the thread was in a context at a moment, and had used so much time
+ * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. */
+typedef struct crn_disk_sample {
+    uint64_t at;     /* ns of CLOCK_MONOTONIC; stored last; 0: no sample yet */
+    uint32_t record; /* context: of the lane's graph, or if that is empty, as in merged captures, of
+                        lane 0's */
+    uint32_t cpu;    /* ns */
+} crn_disk_sample;
+
 typedef struct crn_disk_origin {
     uint64_t name; /* of the lane's first span, in the capture that recorded it */
 } crn_disk_origin;
+
+/* In place of a thread's id: the lane belonged to several threads in turn. */
+#define CRN_THREADS_SEVERAL UINT32_MAX
 
 typedef struct crn_disk_lane {
     uint64_t used; /* records of the graph, the unused record 0 included */
@@ -315,7 +329,8 @@ typedef struct crn_disk_lane {
     uint64_t histograms_dropped; /* spans that are in none: there was no space for one */
     uint64_t histogram_unit;     /* in a capture that was merged: bits of a double, ns per unit of
                                   * the lane's histograms; 0: the clock's */
-    uint64_t spare[1];
+    uint32_t thread;             /* the kernel's id; 0: not known; CRN_THREADS_SEVERAL */
+    uint32_t spare;
 } crn_disk_lane;
 
 _Static_assert(sizeof(crn_disk_header) == 360, "on disk");
@@ -328,6 +343,7 @@ _Static_assert(sizeof(crn_disk_lane) == 256, "on disk");
 _Static_assert(sizeof(crn_disk_key) == 4, "on disk");
 _Static_assert(sizeof(crn_disk_detail) == 24, "on disk");
 _Static_assert(sizeof(crn_disk_process) == 112, "on disk");
+_Static_assert(sizeof(crn_disk_sample) == 16, "on disk");
 _Static_assert(sizeof(crn_disk_origin) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_tree) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_node) == 8, "on disk");

@@ -11,6 +11,7 @@
 #include "explain/critical.h"
 #include "explain/f_test.h"
 #include "explain/latency_parts.h"
+#include "explain/sampled_functions.h"
 #include "explain/variance.h"
 
 #endif

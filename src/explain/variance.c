@@ -338,6 +338,9 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
         second_pass(&working);
         make_parts(&working);
         crn_explain_factors(explain, &working.explained);
+        explain->functions =
+            crn_sampled_functions_make(spans, working.slow, explain->slow_count,
+                                       working.typical, explain->typical_count);
     }
     crn_free(working.list);
     crn_free(working.slow);
@@ -353,5 +356,6 @@ void crn_explain_free(crn_explain *explain)
         return;
     crn_free(explain->parts);
     crn_free(explain->factors);
+    crn_sampled_functions_free(&explain->functions);
     crn_free(explain);
 }

@@ -20,6 +20,7 @@
 #define CRN_EXPLAIN_VARIANCE_H
 
 #include "explain/bits.h"
+#include "explain/sampled_functions.h"
 #include "spans/spans.h"
 
 typedef enum crn_explain_kind {
@@ -120,6 +121,8 @@ typedef struct crn_explain {
     uint32_t slow_count, typical_count;
     uint64_t slow_from, typical_from, typical_to; /* ns */
     double slow_mean, typical_mean;
+
+    crn_sampled_functions functions; /* where slow spans spend more; empty without samples */
 } crn_explain;
 
 /* Explains the durations of the spans in the bitmap `chosen`. Spans longer than `limit` ns are left

@@ -98,6 +98,7 @@ static async_lane *open_lane(cairn_profile *profile, async_kind *kind, const cha
     if (!lane)
         return NULL;
     cairn_lane *opened = crn_lane_open_new(profile, name);
+    cairn_lane_set_thread(opened, 0);
     *lane =
         (async_lane){.strand = cairn_strand_open(opened), .kind = kind, .generation = generation};
     if (!lane->strand) {

@@ -167,6 +167,22 @@ void crn_lane_settle_turn(cairn_lane *lane)
 
 /* ---- beginning ---- */
 
+/* Tells readers of the file whose lane it is. */
+static void show_thread(cairn_lane *lane, pid_t id)
+{
+    uint32_t *thread = &lane->disk->thread, shown = *thread, own = (uint32_t)id;
+    if (shown != own && !lane->thread_set)
+        __atomic_store_n(thread, shown ? CRN_THREADS_SEVERAL : own, __ATOMIC_RELAXED);
+}
+
+void cairn_lane_set_thread(cairn_lane *lane, int32_t thread)
+{
+    if (!lane)
+        return;
+    lane->thread_set = true;
+    __atomic_store_n(&lane->disk->thread, (uint32_t)thread, __ATOMIC_RELAXED);
+}
+
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 {
     if (!crn_this_thread.id)
@@ -183,6 +199,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
         __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_id, crn_this_thread.id, __ATOMIC_RELAXED);
+    show_thread(lane, crn_this_thread.id);
     __atomic_store_n(&lane->thread_clock, crn_thread_clock(crn_this_thread.id), __ATOMIC_RELEASE);
     crn_lane_unlock(lane);
     crn_sampler_wake(lane->profile);
@@ -191,6 +208,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)
 {
+    __atomic_store_n(&lane->disk->thread, 0, __ATOMIC_RELAXED); /* the parent's */
     crn_lane_begin_time(lane, clock);
     __atomic_store_n(&lane->disk->cpu_stamp, 0, __ATOMIC_RELAXED);
     if (lane->owner)

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "capture/loss.h"
 #include "runtime/off_core.h"
+#include "runtime/sample_moments.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
@@ -119,6 +120,7 @@ void crn_lane_free(cairn_lane *lane)
     crn_redirect_forget(lane);
     crn_spans_close(lane);
     crn_off_core_free(lane);
+    crn_sample_moments_free(lane);
     pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
     crn_counted_free(lane->counted);

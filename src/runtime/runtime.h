@@ -185,6 +185,7 @@ struct cairn_lane {
     crn_timer *timer;       /* timer on the owner's CPU time */
     pid_t thread_id;        /* of the owner; atomic */
     clockid_t thread_clock; /* its CPU clock; 0: no owner; atomic */
+    bool thread_set;        /* another thread records for the lane's: cairn_lane_set_thread */
     bool of_thread;         /* it is the own lane of a thread (process.h); atomic */
     bool open;
     bool forked; /* it still has the parent's data */
@@ -195,6 +196,7 @@ struct cairn_lane {
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
     struct crn_core_watch *off_core; /* off_core.c; its thread's alone */
+    struct crn_sample_space *samples; /* sample_moments.c; NULL before the first */
     struct crn_counted *counted;     /* counter trees: counted.c */
     uint64_t span_random;            /* state of the generator that samples root spans */
     struct crn_foreign *foreign;     /* cache from contexts of other lanes to this lane's */

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/sample_moments.h"
 #include "runtime/stack.h"
 
 enum {
@@ -354,17 +355,33 @@ void cairn_context_charge(cairn_lane *lane, cairn_context context, cairn_metric 
         charge(lane, context, metric, amount);
 }
 
-void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length, cairn_metric metric,
-                  uint64_t amount)
+/* Charges the context of a path. Returns 0 while recording is off. */
+static cairn_context sample(cairn_lane *lane, const cairn_block *path, size_t length,
+                            cairn_metric metric, uint64_t amount)
 {
-    if (!strand)
-        return;
-    cairn_lane *lane = crn_lane_of(strand);
     crn_lane_listen(lane);
     if (crn_profile_mode(lane->profile) == CRN_MODE_OFF)
-        return;
+        return 0;
     cairn_context context = CAIRN_CONTEXT_ROOT;
     for (size_t i = 0; i < length; i++)
         context = cairn_context_step(lane, context, path[i]);
     charge(lane, context, metric, amount);
+    return context;
+}
+
+void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length, cairn_metric metric,
+                  uint64_t amount)
+{
+    if (strand)
+        sample(crn_lane_of(strand), path, length, metric, amount);
+}
+
+bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length, uint64_t at,
+                     uint64_t cpu)
+{
+    if (!strand)
+        return false;
+    cairn_lane *lane = crn_lane_of(strand);
+    cairn_context context = sample(lane, path, length, CAIRN_METRIC_CPU, cpu);
+    return context && crn_sample_moments_put(lane, context, at, cpu);
 }

@@ -5,6 +5,7 @@
  */
 #include "base/memory.h"
 #include "runtime/off_core.h"
+#include "runtime/sample_moments.h"
 #include "runtime/span.h"
 
 /* Makes room for the ids of `count` open spans; ids of a grandparent's stay. */
@@ -69,4 +70,5 @@ void crn_spans_forget(cairn_lane *lane)
     }
     crn_spans_close(lane);
     crn_off_core_forget(lane);
+    crn_sample_moments_free(lane);
 }

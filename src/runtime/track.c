@@ -45,6 +45,7 @@ cairn_track *cairn_track_open(const char *name, double ns_per_tick)
         track->profile = profile;
         track->clock_per_tick = ns_per_tick * profile->clock_per_ns;
         cairn_lane *lane = crn_lane_open_new(profile, name);
+        cairn_lane_set_thread(lane, 0);
         track->strand = cairn_strand_open(lane);
         cairn_lane_hand_over(lane);
     }

@@ -3,6 +3,7 @@
  * Writes the span sections of a capture from a trace. The written clock counts nanoseconds and
  * starts at the CLOCK_MONOTONIC reading of the trace's begin.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <cairn/span.h>
@@ -21,6 +22,8 @@ typedef struct writer {
     /* Next entries to write; all arrays but off_core are sorted by span, and that by lane. */
     uint32_t attribute, edge, counter, event, handoff, remote, weight, off_core;
     uint32_t histogram; /* next histogram; sorted by lane */
+    uint32_t sample;    /* next sample; sorted by lane */
+    uint32_t *contexts; /* by path of samples */
     crn_section details;
     uint64_t details_size;
 } writer;
@@ -236,6 +239,73 @@ static void put_off_core(writer *writer, uint32_t lane)
     crn_section_close(&section);
 }
 
+/* What a block leads to from a context: a child, or by an edge that closes a cycle or folds, an
+ * earlier context. */
+typedef struct step {
+    uint32_t from, block, to;
+} step;
+
+static int compare_steps(const void *left, const void *right)
+{
+    const step *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return (a->block > b->block) - (a->block < b->block);
+}
+
+static step *steps_of(const crn_profile *profile, uint32_t *count)
+{
+    step *steps = crn_calloc((size_t)profile->context_count + profile->edge_count, sizeof *steps);
+    *count = 0;
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        steps[(*count)++] = (step){profile->parent[c], profile->block[c], c};
+    for (uint32_t e = 0; e < profile->edge_count; e++) {
+        const crn_profile_edge *edge = &profile->edges[e];
+        steps[(*count)++] = (step){edge->from, profile->block[edge->target], edge->target};
+    }
+    qsort(steps, *count, sizeof *steps, compare_steps);
+    return steps;
+}
+
+/* Returns, by path of samples, its context in the profile; where that lacks the path's end, the
+ * longest one that it has. */
+static uint32_t *contexts_of_paths(const writer *writer)
+{
+    const crn_samples *samples = &writer->trace->samples;
+    uint32_t count, *contexts = crn_calloc(samples->path_count + (size_t)1, sizeof *contexts);
+    if (!samples->count)
+        return contexts;
+    step *steps = steps_of(writer->saving->profile, &count);
+    for (uint32_t p = 1; p < samples->path_count; p++) {
+        step wanted = {contexts[samples->paths[p].caller], samples->paths[p].block, 0};
+        step *found = bsearch(&wanted, steps, count, sizeof *steps, compare_steps);
+        contexts[p] = found ? found->to : wanted.from;
+    }
+    crn_free(steps);
+    return contexts;
+}
+
+static void put_samples(writer *writer, uint32_t lane)
+{
+    const crn_samples *samples = &writer->trace->samples;
+    crn_section section;
+    uint64_t size = 0;
+    crn_section_open(&section, &writer->saving->capture, CRN_SECTION_SAMPLES, 0, lane);
+    for (; writer->sample < samples->count && samples->list[writer->sample].lane == lane &&
+           !writer->saving->error;
+         writer->sample++) {
+        const crn_sample *sample = &samples->list[writer->sample];
+        crn_disk_sample disk = {.at = writer->zero + sample->at,
+                                .record = writer->contexts[sample->path] + 1,
+                                .cpu = sample->cpu};
+        writer->saving->error = crn_section_grow(&section, size + sizeof disk);
+        if (!writer->saving->error)
+            memcpy(section.base + size, &disk, sizeof disk);
+        size += sizeof disk;
+    }
+    crn_section_close(&section);
+}
+
 /* Writes a lane header. Lane 0 is that of the contexts; the others hold spans alone. */
 static void put_lane(writer *writer, uint32_t lane)
 {
@@ -251,6 +321,7 @@ static void put_lane(writer *writer, uint32_t lane)
     if (!saving->error) {
         crn_disk_lane *disk = (crn_disk_lane *)links->base;
         disk->name = name;
+        disk->thread = writer->trace->threads ? writer->trace->threads[lane] : 0;
         memcpy(&disk->histogram_unit, &unit, sizeof unit);
         if (lane == 0) {
             disk->spans_dropped = writer->trace->dropped;
@@ -278,6 +349,7 @@ static void put_lanes(writer *writer)
         if (span > first)
             put_spans(writer, lane, first, span - first);
         put_off_core(writer, lane);
+        put_samples(writer, lane);
     }
 }
 
@@ -350,9 +422,11 @@ void crn_save_trace(crn_saving *saving, const crn_trace *trace)
     writer.lane_first = crn_calloc((size_t)trace->lane_count + 1, sizeof *writer.lane_first);
     for (uint32_t s = trace->span_count; s-- > 0;)
         writer.lane_first[trace->spans[s].lane] = s;
+    writer.contexts = contexts_of_paths(&writer);
     put_clock(&writer);
     put_keys(&writer);
     put_processes(&writer);
     put_lanes(&writer);
     crn_free(writer.lane_first);
+    crn_free(writer.contexts);
 }

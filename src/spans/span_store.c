@@ -59,15 +59,17 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
         uint32_t count = store->lane_count + 1;
         store->lanes = crn_realloc((void *)store->lanes, count, sizeof *store->lanes);
         store->lane_numbers = crn_realloc(store->lane_numbers, count, sizeof *store->lane_numbers);
+        store->threads = crn_realloc(store->threads, count, sizeof *store->threads);
         if (count >= CRN_LANES_MAX)
             return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
         store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
+        store->threads[store->lane_count] = disk.thread == CRN_THREADS_SEVERAL ? 0 : disk.thread;
         store->lane_numbers[store->lane_count++] = number;
         if (number == UINT32_MAX)
             break;
     }
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
-    store->parts = crn_calloc(store->lane_count * (size_t)4, sizeof *store->parts);
+    store->parts = crn_calloc(store->lane_count * (size_t)5, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
     return true;
 }
@@ -178,6 +180,10 @@ static bool open_store(crn_store_opening *opening)
         crn_store_read_details(opening, lane);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
         good = crn_store_read_off_core(opening, lane);
+    crn_samples_begin(&opening->samples, &store->samples);
+    for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
+        good = crn_store_read_samples(opening, lane);
+    crn_samples_sort(&store->samples);
     if (good)
         crn_store_finish(opening);
     return good;
@@ -210,6 +216,7 @@ void crn_store_opening_end(crn_store_opening *opening)
     for (uint32_t i = 0; i < opening->detail_lane_count; i++)
         crn_parts_free(&opening->details[i].parts);
     crn_free(opening->details);
+    crn_store_samples_end(opening);
     crn_free(opening->remotes);
     crn_free(opening->cut);
     opening->rings = NULL;
@@ -238,6 +245,8 @@ void crn_store_close(crn_span_store *store)
     crn_free(store->counters);
     crn_free(store->events);
     crn_free(store->off_core);
+    crn_samples_free(&store->samples);
+    crn_free(store->threads);
     crn_free(store->moves);
     crn_free(store->moved);
     crn_free(store->attributes);

@@ -61,6 +61,7 @@ typedef struct crn_span_store {
     uint32_t lane_count, key_count;
     const char **lanes;   /* by lane: its name, or "" */
     uint32_t *lane_first; /* by lane: its first span; one entry more than lanes */
+    uint32_t *threads;    /* by lane: as in crn_trace */
     const char **keys;
 
     uint32_t edge_count, move_count;
@@ -76,6 +77,8 @@ typedef struct crn_span_store {
 
     uint32_t off_core_count;
     crn_off_core *off_core; /* sorted by lane, then by begin */
+
+    crn_samples samples;
 
     uint32_t weight_count;
     crn_span_weight *weights; /* in file order; of several for one span the last counts */

@@ -14,6 +14,7 @@
 #include "spans/latency.h"
 #include "spans/off_core.h"
 #include "spans/redact.h"
+#include "spans/sample_spans.h"
 #include "spans/save.h"
 #include "spans/span_figures.h"
 #include "spans/span_groups.h"

@@ -15,14 +15,6 @@ static uint32_t lane_of(const crn_span_store *store, uint32_t number)
                                                                          : CRN_SPAN_NONE;
 }
 
-/* Converts CLOCK_MONOTONIC to ns since the capture began. */
-static uint64_t moment_of(const crn_store_opening *opening, uint64_t monotonic)
-{
-    uint64_t first = opening->reader->header.first.monotonic_ns;
-    uint64_t since = monotonic > first ? monotonic - first : 0;
-    return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
-}
-
 /* Entries of a damaged file may be longer than their period. An entry without an end lasts, as a
  * wait, up to the last moment that the capture knows of. */
 static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
@@ -33,8 +25,8 @@ static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_co
     crn_off_core entry = {.lane = lane,
                           .woken_by =
                               disk->woken_by ? lane_of(store, disk->woken_by - 1) : CRN_SPAN_NONE,
-                          .begin = moment_of(opening, disk->begin)};
-    entry.end = end ? moment_of(opening, end) : last;
+                          .begin = crn_store_monotonic(opening, disk->begin)};
+    entry.end = end ? crn_store_monotonic(opening, end) : last;
     entry.end = entry.end > entry.begin ? entry.end : entry.begin;
     uint64_t length = entry.end - entry.begin;
     entry.ready = !end ? 0 : disk->ready < length ? disk->ready : length;
@@ -58,7 +50,7 @@ bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane)
     crn_parts *parts;
     crn_span_store *store = opening->store;
     const crn_disk_header *header = &opening->reader->header;
-    uint64_t last = moment_of(opening, header->last[header->moments & 1].monotonic_ns);
+    uint64_t last = crn_store_monotonic(opening, header->last[header->moments & 1].monotonic_ns);
     uint32_t first = store->off_core_count;
     if (!crn_store_section(opening, CRN_SECTION_OFF_CORE, lane, sizeof(crn_disk_off_core), &parts))
         return false;

@@ -16,6 +16,8 @@ typedef struct crn_lane_details {
     crn_parts parts;
 } crn_lane_details;
 
+typedef struct crn_sampled_graph crn_sampled_graph;
+
 typedef struct crn_store_opening {
     crn_span_store *store;
     crn_reader *reader;
@@ -35,7 +37,10 @@ typedef struct crn_store_opening {
     uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */
     uint32_t cut_count;
     uint64_t limited, late, trees_skipped; /* same as in crn_trace */
-    uint32_t off_core_room;
+    uint32_t off_core_room, climb_room;
+    crn_samples_making samples;
+    crn_sampled_graph *first_graph; /* contexts of the first lane; NULL before they are needed */
+    uint32_t *climb;                /* contexts on the way to the root */
     char line[CAIRN_TEXT_MAX + 16]; /* text of the event that is being read */
     crn_error *error;
 } crn_store_opening;
@@ -51,6 +56,18 @@ void crn_store_read_details(crn_store_opening *opening, uint32_t lane);
 
 /* Reads when a lane's thread had no core. Returns false on an error. */
 bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane);
+
+/* Reads the samples of a lane. Returns false on an error. */
+bool crn_store_read_samples(crn_store_opening *opening, uint32_t lane);
+void crn_store_samples_end(crn_store_opening *opening);
+
+/* Converts CLOCK_MONOTONIC to ns since the capture began. */
+static inline uint64_t crn_store_monotonic(const crn_store_opening *opening, uint64_t ns)
+{
+    uint64_t first = opening->reader->header.first.monotonic_ns;
+    uint64_t since = ns > first ? ns - first : 0;
+    return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
+}
 
 /* Finds a section of the lane with this number. */
 bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, uint32_t number,

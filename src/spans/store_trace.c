@@ -105,6 +105,9 @@ static void take_tables(crn_span_store *store)
     store->events = copy_of(trace->events, trace->event_count, sizeof *store->events);
     store->off_core_count = trace->off_core_count;
     store->off_core = copy_of(trace->off_core, trace->off_core_count, sizeof *store->off_core);
+    store->samples = crn_samples_copy(&trace->samples);
+    if (trace->threads)
+        store->threads = copy_of(trace->threads, trace->lane_count, sizeof *store->threads);
     store->key_count = trace->key_count;
     store->keys = copy_of((const void *)trace->keys, trace->key_count, sizeof *store->keys);
     store->weight_count = trace->weight_count;
@@ -202,6 +205,10 @@ static void move_tables(crn_trace *trace, crn_store_opening *opening)
     trace->off_core = store->off_core;
     trace->off_core_count = store->off_core_count;
     store->off_core = NULL;
+    trace->samples = store->samples;
+    store->samples = (crn_samples){0};
+    trace->threads = store->threads;
+    store->threads = NULL;
     trace->weights = store->weights;
     trace->cpu = store->cpu;
     trace->ready = store->ready;

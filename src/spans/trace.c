@@ -89,6 +89,8 @@ void crn_trace_free(crn_trace *trace)
     crn_free(trace->counters);
     crn_free(trace->events);
     crn_free(trace->off_core);
+    crn_samples_free(&trace->samples);
+    crn_free(trace->threads);
     crn_free(trace->handoffs);
     crn_free(trace->remotes);
     crn_trace_histograms_free(trace);

@@ -10,6 +10,7 @@
 #define CRN_SPANS_TRACE_H
 
 #include "profile/profile.h"
+#include "spans/samples.h"
 
 #define CRN_SPAN_NONE ((uint32_t)UINT32_MAX)
 
@@ -161,12 +162,15 @@ typedef struct crn_trace {
     crn_counter *counters;     /* sorted by span, and then in the order of recording */
     crn_span_event *events;    /* likewise */
     crn_off_core *off_core;    /* sorted by lane, then by begin */
+    crn_samples samples;       /* of processor time */
     crn_trace_histogram *histograms; /* sorted by lane */
     uint64_t histograms_dropped;     /* spans counted in no histogram, for lack of space */
     crn_span_handoff *handoffs;      /* sorted by span; only of spans with a hand-off, at most
                                         one each */
     crn_span_remote *remotes;        /* sorted by span, at most one each */
     const char **lanes;              /* by lane: its name, or "" */
+    uint32_t *threads;               /* by lane: the kernel's id of its thread, 0 if it is not
+                                        known or there were several; NULL: of none */
     uint64_t *origins; /* by lane: the name (crn_span_name_make) of its first span in the capture
                           that recorded it; the names of the following spans are consecutive */
     crn_trace_process *processes;

@@ -215,6 +215,11 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
         off->begin = moved(off->begin, &trace->processes[number], starts[number]);
         off->end = moved(off->end, &trace->processes[number], starts[number]);
     }
+    for (uint32_t s = 0; s < trace->samples.count; s++) {
+        crn_sample *sample = &trace->samples.list[s];
+        uint32_t number = crn_trace_process_of(trace, sample->lane);
+        sample->at = moved(sample->at, &trace->processes[number], starts[number]);
+    }
 }
 
 /* Moves everything so that the earliest process begins at 0, and clamps the ends. */

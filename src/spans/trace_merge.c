@@ -52,16 +52,38 @@ uint32_t *crn_blocks_match(const crn_profile *from, const crn_profile *to)
     return map;
 }
 
-void crn_trace_rename_blocks(crn_trace *trace, const uint32_t *blocks, uint32_t count)
+static void rename_block(uint32_t *block, const uint32_t *blocks, uint32_t count)
+{
+    *block = *block < count ? blocks[*block] : 0;
+}
+
+static void rename_spans(crn_trace *trace, const uint32_t *blocks, uint32_t count)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        uint32_t *block = &trace->spans[s].block;
-        *block = *block < count ? blocks[*block] : 0;
+        uint32_t block = trace->spans[s].block; /* packed */
+        rename_block(&block, blocks, count);
+        trace->spans[s].block = block;
     }
-    for (uint32_t h = 0; h < trace->histogram_count; h++) {
-        uint32_t *block = &trace->histograms[h].disk->block;
-        *block = *block < count ? blocks[*block] : 0;
-    }
+    for (uint32_t h = 0; h < trace->histogram_count; h++)
+        rename_block(&trace->histograms[h].disk->block, blocks, count);
+}
+
+void crn_trace_rename_blocks(crn_trace *trace, const uint32_t *blocks, uint32_t count)
+{
+    rename_spans(trace, blocks, count);
+    for (uint32_t p = 1; p < trace->samples.path_count; p++)
+        rename_block(&trace->samples.paths[p].block, blocks, count);
+}
+
+void crn_trace_replace_blocks(crn_trace *trace, const uint32_t *first, const uint32_t *blocks,
+                              uint32_t count)
+{
+    uint32_t *last = crn_calloc(count + (size_t)1, sizeof *last);
+    for (uint32_t b = 0; b < count; b++)
+        last[b] = first[b] < first[b + 1] ? blocks[first[b + 1] - 1] : 0;
+    rename_spans(trace, last, count);
+    crn_samples_replace(&trace->samples, first, blocks, count);
+    crn_free(last);
 }
 
 /* ---- concatenation ---- */
@@ -69,6 +91,7 @@ void crn_trace_rename_blocks(crn_trace *trace, const uint32_t *blocks, uint32_t 
 typedef struct merging {
     crn_trace *to;
     crn_interning *key_numbers;
+    crn_samples_making samples;
     uint32_t span, lane; /* first span and lane of the trace that is being added */
 } merging;
 
@@ -194,6 +217,7 @@ static void add_lanes(merging *merging, const crn_trace *from)
 {
     crn_trace *to = merging->to;
     for (uint32_t lane = 0; lane < from->lane_count; lane++) {
+        to->threads[to->lane_count] = from->threads ? from->threads[lane] : 0;
         to->origins[to->lane_count] =
             from->origins ? from->origins[lane] : crn_span_name_make(lane, 0);
         to->lanes[to->lane_count++] =
@@ -216,6 +240,7 @@ static void add_trace(merging *merging, const crn_trace *from)
     add_attributes(merging, from);
     add_relations(merging, from);
     add_lanes(merging, from);
+    crn_samples_join(&merging->samples, &from->samples, merging->lane);
     to->dropped += from->dropped;
     to->limited += from->limited;
     to->late += from->late;
@@ -264,6 +289,7 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
     to->remotes = crn_calloc(remotes + 1, sizeof *to->remotes);
     to->lanes = crn_calloc(lanes + 1, sizeof *to->lanes);
     to->origins = crn_calloc(lanes + 1, sizeof *to->origins);
+    to->threads = crn_calloc(lanes + 1, sizeof *to->threads);
     to->keys = crn_calloc(keys + 1, sizeof *to->keys);
     to->weights = crn_calloc(weights + 1, sizeof *to->weights);
     if (cpu) {
@@ -292,9 +318,11 @@ bool crn_trace_merge(const crn_trace *const *traces, size_t count, crn_trace **m
                              CRN_PROCESSES_MAX);
     }
     merging merging = {.to = to, .key_numbers = crn_interning_new()};
+    crn_samples_begin(&merging.samples, &to->samples);
     for (size_t t = 0; t < count; t++)
         add_trace(&merging, traces[t]);
     crn_interning_free(merging.key_numbers);
+    crn_samples_end(&merging.samples);
     crn_trace_resolve(to);
     crn_trace_cut_circles(to);
     crn_trace_share_dangling(to);

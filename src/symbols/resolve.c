@@ -308,9 +308,30 @@ static crn_symbols_place *innermost(const resolving *resolving)
     return places;
 }
 
+static crn_symbols_stand_ins all_stand_ins(const resolving *resolving)
+{
+    uint32_t count = resolving->profile->block_count, used = 0;
+    crn_symbols_stand_ins all = {crn_calloc(count + (size_t)1, sizeof *all.first),
+                                 crn_calloc(resolving->frame_count + (size_t)1, sizeof *all.blocks)};
+    for (uint32_t b = 0; b < count; b++) {
+        const stand_in *stand_in = &resolving->stand_ins[b];
+        all.first[b] = used;
+        for (uint32_t i = 0; i < stand_in->count; i++)
+            all.blocks[used++] = resolving->frames[stand_in->first + i];
+    }
+    all.first[count] = used;
+    return all;
+}
+
+/* What to tell besides the profile; each may be NULL. */
+typedef struct told {
+    uint64_t *named;
+    crn_symbols_place **places;
+    crn_symbols_stand_ins *stand_ins;
+} told;
+
 static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache,
-                            crn_symbols_progress *progress, uint64_t *named,
-                            crn_symbols_place **places)
+                            crn_symbols_progress *progress, told told)
 {
     crn_addresses addresses = crn_addresses_find(profile);
     resolving resolving = {
@@ -331,10 +352,12 @@ static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache
                                  resolving.failures - WARNINGS_MAX);
     keep_unresolved(&resolving);
     put_contexts(&resolving);
-    if (named)
-        *named = resolving.named;
-    if (places)
-        *places = innermost(&resolving);
+    if (told.named)
+        *told.named = resolving.named;
+    if (told.places)
+        *told.places = innermost(&resolving);
+    if (told.stand_ins)
+        *told.stand_ins = all_stand_ins(&resolving);
     crn_addresses_free(&addresses);
     crn_free(resolving.stand_ins);
     crn_free(resolving.frames);
@@ -346,11 +369,17 @@ static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache
 crn_profile *crn_symbols_resolve(const crn_profile *profile, crn_symbols_progress *progress,
                                  uint64_t *named)
 {
-    return resolve(profile, NULL, progress, named, NULL);
+    return resolve(profile, NULL, progress, (told){.named = named});
+}
+
+crn_profile *crn_symbols_resolve_blocks(const crn_profile *profile, crn_symbols_progress *progress,
+                                        crn_symbols_stand_ins *stand_ins)
+{
+    return resolve(profile, NULL, progress, (told){.stand_ins = stand_ins});
 }
 
 crn_profile *crn_symbols_resolve_cached(const crn_profile *profile, crn_symbols_cache *cache,
                                         crn_symbols_place **places)
 {
-    return resolve(profile, cache, NULL, NULL, places);
+    return resolve(profile, cache, NULL, (told){.places = places});
 }

@@ -29,6 +29,16 @@ bool crn_symbols_wanted(const crn_profile *profile);
 crn_profile *crn_symbols_resolve(const crn_profile *profile, crn_symbols_progress *progress,
                                  uint64_t *named);
 
+/* The blocks of a resolved profile that stand for block b of the given one: blocks[first[b]] to
+ * blocks[first[b + 1] - 1], the outermost first. Free both with crn_free. */
+typedef struct crn_symbols_stand_ins {
+    uint32_t *first, *blocks;
+} crn_symbols_stand_ins;
+
+/* Like crn_symbols_resolve, and tells what stands for each block. */
+crn_profile *crn_symbols_resolve_blocks(const crn_profile *profile, crn_symbols_progress *progress,
+                                        crn_symbols_stand_ins *stand_ins);
+
 /* ---- for profiles that are read repeatedly while their program runs ---- */
 
 /* Cache of looked-up addresses. Not thread-safe. */

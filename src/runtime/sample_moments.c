@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/sample_moments.h"
+
+#include "base/memory.h"
+#include "runtime/stream.h"
+
+enum {
+    CHUNK = 512,          /* samples: a multiple of a page */
+    MOST = 64 * 1024 * 1024 /* bytes of a lane */
+};
+
+typedef struct crn_sample_space {
+    crn_stream space;
+    crn_disk_sample *next, *end;
+} crn_sample_space;
+
+static crn_sample_space *make(cairn_lane *lane)
+{
+    crn_sample_space *samples = crn_try_calloc(1, sizeof *samples);
+    crn_stream_plan plan = {.kind = CRN_SECTION_SAMPLES,
+                            .lane = lane->number,
+                            .chunk_size = CHUNK * sizeof(crn_disk_sample),
+                            .most = MOST,
+                            .ahead = 1};
+    if (samples && !crn_stream_open(&samples->space, &lane->profile->capture, &plan)) {
+        crn_free(samples);
+        return NULL;
+    }
+    return samples;
+}
+
+/* Takes space for a sample. Returns NULL if there is none. */
+static crn_disk_sample *take(crn_sample_space *samples)
+{
+    if (samples->next == samples->end) {
+        samples->next = (crn_disk_sample *)(void *)crn_stream_take_alone(&samples->space);
+        samples->end = samples->next ? samples->next + CHUNK : NULL;
+    }
+    return samples->next ? samples->next++ : NULL;
+}
+
+bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu)
+{
+    if (!at)
+        return false;
+    if (!lane->samples)
+        lane->samples = make(lane);
+    if (!lane->samples)
+        return false;
+    do { /* once, but for times that do not fit */
+        crn_disk_sample *sample = take(lane->samples);
+        if (!sample)
+            return false;
+        uint32_t part = cpu < UINT32_MAX ? (uint32_t)cpu : UINT32_MAX;
+        sample->record = context;
+        sample->cpu = part;
+        __atomic_store_n(&sample->at, at, __ATOMIC_RELEASE);
+        cpu -= part;
+    } while (cpu);
+    return true;
+}
+
+void crn_sample_moments_free(cairn_lane *lane)
+{
+    if (lane->samples)
+        crn_stream_close(&lane->samples->space);
+    crn_free(lane->samples);
+    lane->samples = NULL;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sample_moments.h - where a lane's thread was at which moment (cairn_sample_at).
+ */
+#ifndef CRN_RUNTIME_SAMPLE_MOMENTS_H
+#define CRN_RUNTIME_SAMPLE_MOMENTS_H
+
+#include "runtime/runtime.h"
+
+/* Appends a sample of `cpu` ns at the moment `at` (ns of CLOCK_MONOTONIC) to the lane's section.
+ * Returns false if there is no space. Thread: the lane's. */
+bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu);
+
+/* Frees what it has for a lane; the capture keeps the samples. Also in a child of fork, where they
+ * are the parent's. */
+void crn_sample_moments_free(cairn_lane *lane);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "spans/samples.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void crn_samples_free(crn_samples *samples)
+{
+    crn_free(samples->list);
+    crn_free(samples->paths);
+    *samples = (crn_samples){0};
+}
+
+static void *copy_of(const void *items, size_t count, size_t size)
+{
+    void *copy = crn_calloc(count, size);
+    if (count)
+        memcpy(copy, items, count * size);
+    return copy;
+}
+
+crn_samples crn_samples_copy(const crn_samples *samples)
+{
+    crn_samples copy = *samples;
+    copy.list = copy_of(samples->list, samples->count, sizeof *copy.list);
+    copy.paths = copy_of(samples->paths, samples->path_count, sizeof *copy.paths);
+    return copy;
+}
+
+/* ---- making ---- */
+
+static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 256;
+    return crn_realloc(array, *room, size);
+}
+
+void crn_samples_begin(crn_samples_making *making, crn_samples *to)
+{
+    *making = (crn_samples_making){.to = to};
+    *to = (crn_samples){0};
+}
+
+void crn_samples_end(crn_samples_making *making)
+{
+    if (making->numbers)
+        crn_interning_free(making->numbers);
+    *making = (crn_samples_making){0};
+}
+
+static void put_path(crn_samples_making *making, crn_path path)
+{
+    crn_samples *to = making->to;
+    to->paths = grow(to->paths, to->path_count, &making->path_room, sizeof *to->paths);
+    to->paths[to->path_count++] = path;
+}
+
+uint32_t crn_samples_path(crn_samples_making *making, uint32_t caller, uint32_t block)
+{
+    crn_path path = {caller, block};
+    if (!making->numbers) {
+        making->numbers = crn_interning_new();
+        put_path(making, (crn_path){CRN_PATH_NONE, 0});
+    }
+    uint32_t number = crn_intern_number(making->numbers, (const char *)&path, sizeof path) + 1;
+    if (number == making->to->path_count)
+        put_path(making, path);
+    return number;
+}
+
+void crn_samples_add(crn_samples_making *making, const crn_sample *sample)
+{
+    crn_samples *to = making->to;
+    if (to->count == UINT32_MAX)
+        return;
+    if (!to->path_count)
+        put_path(making, (crn_path){CRN_PATH_NONE, 0});
+    to->list = grow(to->list, to->count, &making->room, sizeof *to->list);
+    to->list[to->count++] = *sample;
+}
+
+/* Returns, by path of `from`, the same path in what is made, below the path `above`. With `first`,
+ * blocks are replaced. */
+static uint32_t *map_paths(crn_samples_making *making, const crn_samples *from, uint32_t above,
+                           const uint32_t *first, const uint32_t *blocks, uint32_t count)
+{
+    uint32_t *map = crn_calloc(from->path_count + (size_t)1, sizeof *map);
+    map[CRN_PATH_NONE] = above;
+    for (uint32_t p = 1; p < from->path_count; p++) {
+        uint32_t block = from->paths[p].block;
+        map[p] = map[from->paths[p].caller];
+        if (!first)
+            map[p] = crn_samples_path(making, map[p], block);
+        else if (block < count)
+            for (uint32_t i = first[block]; i < first[block + 1]; i++)
+                map[p] = crn_samples_path(making, map[p], blocks[i]);
+    }
+    return map;
+}
+
+static void join(crn_samples_making *making, const crn_samples *from, uint32_t lane,
+                 const uint32_t *paths)
+{
+    for (uint32_t s = 0; s < from->count; s++) {
+        crn_sample sample = from->list[s];
+        sample.path = paths[sample.path];
+        sample.lane += lane;
+        crn_samples_add(making, &sample);
+    }
+}
+
+void crn_samples_join(crn_samples_making *making, const crn_samples *from, uint32_t lane)
+{
+    uint32_t *paths = map_paths(making, from, CRN_PATH_NONE, NULL, NULL, 0);
+    join(making, from, lane, paths);
+    crn_free(paths);
+}
+
+/* Makes the samples anew, with other paths. */
+static void change_paths(crn_samples *samples, bool below, uint32_t block, const uint32_t *first,
+                         const uint32_t *blocks, uint32_t count)
+{
+    crn_samples from = *samples;
+    crn_samples_making making;
+    if (!from.count)
+        return;
+    crn_samples_begin(&making, samples);
+    uint32_t above = below ? crn_samples_path(&making, CRN_PATH_NONE, block) : CRN_PATH_NONE;
+    uint32_t *paths = map_paths(&making, &from, above, first, blocks, count);
+    join(&making, &from, 0, paths);
+    crn_free(paths);
+    crn_samples_end(&making);
+    crn_samples_free(&from);
+}
+
+void crn_samples_replace(crn_samples *samples, const uint32_t *first, const uint32_t *blocks,
+                         uint32_t count)
+{
+    change_paths(samples, false, 0, first, blocks, count);
+}
+
+void crn_samples_below(crn_samples *samples, uint32_t block)
+{
+    change_paths(samples, true, block, NULL, NULL, 0);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const crn_sample *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+}
+
+void crn_samples_sort(crn_samples *samples)
+{
+    uint32_t sorted = 1;
+    while (sorted < samples->count &&
+           compare(&samples->list[sorted - 1], &samples->list[sorted]) <= 0)
+        sorted++;
+    if (sorted < samples->count)
+        qsort(samples->list, samples->count, sizeof *samples->list, compare);
+}
