@@ -165,7 +165,7 @@ static int run(void)
     crn_span_source source;
     size_t captures = given.words.count - !given.from;
     int status = CRN_EXIT_BAD;
-    if (crn_span_source_open_all(&source, given.words.list, captures))
+    if (crn_span_source_open_sampled(&source, given.words.list, captures))
         status =
             given.from ? explain_latency(&source) : explain(&source, given.words.list[captures]);
     crn_span_source_close(&source);

@@ -273,20 +273,6 @@ static char *absolute(const char *output)
     return full;
 }
 
-/* Returns x.sampled.cairn for x.cairn, which programs that use libcairn may write. */
-static char *sampled_name(const char *output)
-{
-    static const char suffix[] = ".cairn";
-    size_t length = strlen(output), end = sizeof suffix - 1;
-    bool has = length > end && strcmp(output + length - end, suffix) == 0;
-    char *name = NULL;
-    if (crn_run_is_pattern(output))
-        return crn_strdup(output);
-    if (asprintf(&name, "%.*s.sampled%s", (int)(length - (has ? end : 0)), output, suffix) < 0)
-        exit(crn_cli_fail("out of memory"));
-    return name;
-}
-
 static int run_native(const char *path, bool script)
 {
     if (given.host_only)
@@ -313,7 +299,9 @@ static int run_native(const char *path, bool script)
         crn_run_set(given.recorded.list[i] + strlen("--"));
     bool sample = !given.alloc && !given.locks &&
                   (script || given.stacks || !crn_run_uses_cairn(path));
-    char *output = absolute(given.output), *sampled = sample ? sampled_name(output) : NULL;
+    char *output = absolute(given.output), *sampled = NULL;
+    if (sample)
+        sampled = crn_run_is_pattern(output) ? crn_strdup(output) : crn_output_sampled(output);
     crn_run run = {.program = given.program,
                    .path = path,
                    .output = output,

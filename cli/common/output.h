@@ -18,6 +18,10 @@ typedef struct crn_output {
 /* Returns the input's name with `suffix` in place of its own; free it with crn_free. */
 char *crn_output_name(const char *input, const char *suffix);
 
+/* Returns x.sampled.cairn for x.cairn: the samples of native stacks beside what a program that uses
+ * libcairn writes. Free it with crn_free. */
+char *crn_output_sampled(const char *capture);
+
 /* Returns the target of `path`: follows symbolic links, like the shell's >, even dangling ones.
  * Free it with crn_free. */
 char *crn_output_target(const char *path);

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cairn/span.h>
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/common/figure.h"
+#include "cli/common/output.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 #include "query/query.h"
@@ -64,6 +66,29 @@ bool crn_span_source_open_all(crn_span_source *source, char *const *paths, size_
         source->open += trace->spans[s].open;
     source->spans = crn_spans_make(trace, source->profile->block_count);
     return true;
+}
+
+bool crn_span_source_open_sampled(crn_span_source *source, char *const *paths, size_t count)
+{
+    char **all = crn_calloc(2 * count, sizeof *all);
+    size_t used = count;
+    for (size_t i = 0; i < count; i++) {
+        char *beside = crn_output_sampled(paths[i]);
+        bool given = false;
+        all[i] = paths[i];
+        for (size_t k = 0; k < count; k++)
+            given |= crn_output_is_same(beside, paths[k]);
+        if (!given && access(beside, R_OK) == 0)
+            all[used++] = beside;
+        else
+            crn_free(beside);
+    }
+    bool good = crn_span_source_open_all(source, all, used);
+    source->path = paths[0];
+    for (size_t i = count; i < used; i++)
+        crn_free(all[i]);
+    crn_free(all);
+    return good;
 }
 
 void crn_span_source_close(crn_span_source *source)

@@ -24,6 +24,9 @@ typedef struct crn_span_source {
 bool crn_span_source_open(crn_span_source *source, const char *path);
 /* The same for several captures, merged; `path` is the first one. */
 bool crn_span_source_open_all(crn_span_source *source, char *const *paths, size_t count);
+/* The same with the samples beside the captures: x.sampled.cairn for x.cairn, where that is a file
+ * that can be read. */
+bool crn_span_source_open_sampled(crn_span_source *source, char *const *paths, size_t count);
 void crn_span_source_close(crn_span_source *source);
 
 /* Returns, by span, 1 if its block has this name; several may share it. Free it with crn_free. NULL

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "explain/bits.h"
-#include "spans/sample_spans.h"
+#include "spans/spans.h"
 
 enum { SIGMAS = 2 /* standard errors that a difference must exceed */ };
 

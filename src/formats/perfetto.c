@@ -239,6 +239,7 @@ bool crn_perfetto_write(const crn_profile *profile, const crn_trace *trace,
     put_counters(&writer);
     crn_perfetto_put_events(&writer.perfetto);
     crn_perfetto_put_off_core(&writer.perfetto);
+    crn_perfetto_put_samples(&writer.perfetto);
     crn_free(writer.perfetto.packed);
     crn_free(writer.annotations);
     crn_free(writer.annotation_list);

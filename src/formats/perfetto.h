@@ -41,9 +41,14 @@ void crn_perfetto_begin(crn_perfetto *perfetto);
 void crn_perfetto_put_event(crn_perfetto *perfetto, Perfetto__Protos__TrackEvent *event,
                             uint64_t time);
 
-/* Write events and log lines; times without a core. */
+/* Write events and log lines; times without a core; samples of processor time. */
 void crn_perfetto_put_events(crn_perfetto *perfetto);
 void crn_perfetto_put_off_core(crn_perfetto *perfetto);
+void crn_perfetto_put_samples(crn_perfetto *perfetto);
+
+/* Writes interned names; `first` forgets those before. */
+void crn_perfetto_put_interned(crn_perfetto *perfetto, Perfetto__Protos__InternedData *data,
+                               bool first);
 
 /* Track ids. */
 static inline uint64_t crn_perfetto_process(uint32_t process)

@@ -88,7 +88,8 @@ static void put_clocks(crn_perfetto *perfetto)
     crn_perfetto_put(perfetto, &packet);
 }
 
-static void put_interned(crn_perfetto *perfetto, Perfetto__Protos__InternedData *data, bool first)
+void crn_perfetto_put_interned(crn_perfetto *perfetto, Perfetto__Protos__InternedData *data,
+                               bool first)
 {
     Perfetto__Protos__TracePacketDefaults defaults = PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
     Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
@@ -118,7 +119,7 @@ static void put_key(crn_perfetto *perfetto, uint64_t number, char *name, bool fi
     data.event_categories = &categories;
     data.n_debug_annotation_names = 1;
     data.debug_annotation_names = &keys;
-    put_interned(perfetto, &data, first);
+    crn_perfetto_put_interned(perfetto, &data, first);
 }
 
 /* Interns the name and place of a block under its id. */
@@ -141,7 +142,7 @@ static void put_block(crn_perfetto *perfetto, uint32_t block)
     data.event_names = &names;
     data.n_source_locations = *file != 0;
     data.source_locations = &places;
-    put_interned(perfetto, &data, false);
+    crn_perfetto_put_interned(perfetto, &data, false);
     crn_free(file);
 }
 
@@ -222,8 +223,7 @@ static void put_counters(crn_perfetto *perfetto)
     crn_free(known);
 }
 
-/* Writes the track of a row. The first row of a lane is its thread; the kernel's thread id is not
- * known, so the lane's number is used, counted from 1 over all processes. */
+/* Writes the track of a row. The first row of a lane is its thread. */
 static void put_row(crn_perfetto *perfetto, uint32_t number)
 {
     const crn_timeline *timeline = perfetto->timeline;
@@ -240,7 +240,7 @@ static void put_row(crn_perfetto *perfetto, uint32_t number)
         track.parent_uuid = crn_perfetto_process(process);
         thread.has_pid = thread.has_tid = true;
         thread.pid = (int32_t)timeline->process_numbers[process];
-        thread.tid = (int32_t)(row->lane + 1);
+        thread.tid = (int32_t)timeline->threads[row->lane];
         thread.thread_name = timeline->row_names[number];
         track.thread = &thread;
     }

@@ -167,12 +167,51 @@ static void find_processes(crn_timeline *timeline)
     }
 }
 
+/* A lane whose thread is known. */
+typedef struct known_thread {
+    uint32_t thread, lane;
+} known_thread;
+
+static int compare_threads(const void *left, const void *right)
+{
+    const known_thread *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->lane > b->lane) - (a->lane < b->lane);
+}
+
+static void find_threads(crn_timeline *timeline)
+{
+    enum { NOT_OF_KERNEL = 1 << 30 }; /* the kernel gives ids up to 2^22 */
+    const crn_trace *trace = timeline->trace;
+    uint32_t count = 0, others = trace->threads ? NOT_OF_KERNEL : 0;
+    known_thread *known = crn_calloc(trace->lane_count + (size_t)1, sizeof *known);
+    timeline->threads = crn_calloc(trace->lane_count + (size_t)1, sizeof *timeline->threads);
+    timeline->same_thread =
+        crn_calloc(trace->lane_count + (size_t)1, sizeof *timeline->same_thread);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
+        timeline->threads[lane] = others + lane + 1;
+        timeline->same_thread[lane] = lane;
+        if (trace->threads && trace->threads[lane] && trace->threads[lane] < NOT_OF_KERNEL)
+            known[count++] = (known_thread){trace->threads[lane], lane};
+    }
+    qsort(known, count, sizeof *known, compare_threads);
+    for (uint32_t k = 0, first = 0; k < count; k++) {
+        first = known[k].thread == known[first].thread ? first : k;
+        timeline->same_thread[known[k].lane] = known[first].lane;
+        if (k == first)
+            timeline->threads[known[k].lane] = known[k].thread;
+    }
+    crn_free(known);
+}
+
 /* ---- entry ---- */
 
 void crn_timeline_open(crn_timeline *timeline, const crn_profile *profile, const crn_trace *trace)
 {
     *timeline = (crn_timeline){.profile = profile, .trace = trace};
     find_processes(timeline);
+    find_threads(timeline);
     crn_timeline_find_rows(timeline);
     find_names(timeline);
     find_arrows(timeline);
@@ -194,6 +233,8 @@ void crn_timeline_close(crn_timeline *timeline)
     free_texts(timeline->process_names, timeline->process_count);
     crn_free(timeline->process_numbers);
     crn_free(timeline->process);
+    crn_free(timeline->threads);
+    crn_free(timeline->same_thread);
     crn_free(timeline->rows);
     crn_free(timeline->row);
     crn_free(timeline->order);

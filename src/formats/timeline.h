@@ -46,6 +46,11 @@ typedef struct crn_timeline {
     uint32_t process_count; /* at least one */
     char **process_names;
     uint32_t *process_numbers; /* unique pids */
+
+    uint32_t *threads;     /* by lane: unique thread ids. That of the first lane of a thread is the
+                              kernel's, where it is known, so that other traces of the machine have
+                              the same */
+    uint32_t *same_thread; /* by lane: the first lane of its thread, where that is known */
 } crn_timeline;
 
 void crn_timeline_open(crn_timeline *timeline, const crn_profile *profile, const crn_trace *trace);

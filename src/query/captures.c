@@ -199,6 +199,7 @@ static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_e
         KIND(counter, store->counter_count),
         KIND(event, store->event_count),
         KIND(off_core, store->off_core_count),
+        KIND(sample, store->samples.count),
         KIND(note, profile->note_count),
         KIND(metric, profile->metric_count),
 #undef KIND
@@ -244,6 +245,7 @@ void crn_captures_close(crn_query *query)
         crn_free(capture->summary);
         crn_free(capture->block_costs);
         crn_free(capture->lanes);
+        crn_free(capture->sample_spans);
         crn_free(capture->name_size);
         crn_free(capture->name_rank);
         crn_call_graph_free(&capture->graph);

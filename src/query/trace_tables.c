@@ -166,6 +166,69 @@ static crn_value off_core_value(crn_query *query, uint64_t row, int column, char
     }
 }
 
+/* ---- samples ---- */
+
+static uint64_t count_samples(crn_query *query)
+{
+    return crn_query_end(query)->sample;
+}
+
+static uint32_t span_of_sample(const crn_query_capture *capture, uint32_t sample)
+{
+    uint32_t **spans = &((crn_query_capture *)capture)->sample_spans;
+    if (!*spans)
+        *spans = crn_store_samples_spans(capture->store);
+    return (*spans)[sample];
+}
+
+/* Returns the names of a path's functions, the outermost first, with ";" between them. If it is too
+ * long, what is outermost is left out. */
+static crn_value path_text(const crn_query_capture *capture, uint32_t path, char *text)
+{
+    const crn_path *paths = capture->store->samples.paths;
+    size_t at = CAIRN_TEXT_MAX;
+    text[at] = 0;
+    for (; path != CRN_PATH_NONE; path = paths[path].caller) {
+        uint32_t block = crn_captures_block(capture, paths[path].block);
+        const char *name = capture->profile->blocks[block].name;
+        size_t length = strlen(name);
+        if (length + 1 > at)
+            break;
+        if (text[at])
+            text[--at] = ';';
+        at -= length;
+        memcpy(text + at, name, length);
+    }
+    memmove(text, text + at, CAIRN_TEXT_MAX + 1 - at);
+    return crn_text(text);
+}
+
+static crn_value sample_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, sample, (uint32_t)row);
+    uint32_t number = (uint32_t)row - capture->sample;
+    const crn_sample *sample = &capture->store->samples.list[number];
+    uint32_t block = crn_captures_block(capture, capture->store->samples.paths[sample->path].block);
+    switch (column) {
+    case 0:
+        return crn_figure_value(sample->at);
+    case 1:
+        return crn_figure_value(sample->cpu);
+    case 2:
+        return crn_integer((int64_t)capture->lane + sample->lane);
+    case 3:
+        return crn_id_or_null(capture->span, span_of_sample(capture, number));
+    case 4:
+        return crn_text(sample->path ? capture->profile->blocks[block].name : "");
+    case 5:
+        return path_text(capture, sample->path, text);
+    case 6:
+        return crn_integer((int64_t)capture->block + block);
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
 /* ---- lanes ---- */
 
 static uint64_t count_lanes(crn_query *query)
@@ -185,6 +248,10 @@ static crn_value lane_value(crn_query *query, uint64_t row, int column, char *te
         return crn_text(capture->store->lanes[lane]);
     case 2:
         return crn_integer(capture->store->lane_first[lane + 1] - capture->store->lane_first[lane]);
+    case 3: {
+        uint32_t thread = capture->store->threads ? capture->store->threads[lane] : 0;
+        return thread ? crn_integer(thread) : (crn_value){0};
+    }
     default:
         return crn_capture_number(query, capture);
     }
@@ -281,7 +348,12 @@ const crn_simple_table crn_trace_tables[] = {
      "lane INTEGER, begin INTEGER, end INTEGER, waiting INTEGER, ready INTEGER, "
      "woken_by INTEGER, capture INTEGER",
      count_off_core, off_core_value},
-    {"lanes", "id INTEGER, name TEXT, spans INTEGER, capture INTEGER", count_lanes, lane_value},
+    {"samples",
+     "at INTEGER, cpu INTEGER, lane INTEGER, span INTEGER, name TEXT, path TEXT, block INTEGER, "
+     "capture INTEGER",
+     count_samples, sample_value},
+    {"lanes", "id INTEGER, name TEXT, spans INTEGER, thread INTEGER, capture INTEGER", count_lanes,
+     lane_value},
     {"lane_figures",
      "lane INTEGER, name TEXT, spans INTEGER, first INTEGER, last INTEGER, busy INTEGER, "
      "capture INTEGER",

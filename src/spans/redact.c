@@ -370,6 +370,18 @@ static void forget_processes(crn_trace *trace)
     trace->remote_count = 0;
 }
 
+/* Numbers the threads from 1 on, so that samples and spans of a thread still find each other. */
+static void forget_threads(crn_trace *trace)
+{
+    crn_interning *numbers = crn_interning_new();
+    for (uint32_t lane = 0; trace->threads && lane < trace->lane_count; lane++) {
+        uint32_t *thread = &trace->threads[lane];
+        if (*thread)
+            *thread = crn_intern_number(numbers, (const char *)thread, sizeof *thread) + 1;
+    }
+    crn_interning_free(numbers);
+}
+
 void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_profile *redacted,
                       crn_redact_map *map)
 {
@@ -392,4 +404,5 @@ void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_pr
     for (uint32_t h = 0; h < trace->histogram_count; h++)
         redact_histogram(trace->histograms[h].disk, map);
     forget_processes(trace);
+    forget_threads(trace);
 }

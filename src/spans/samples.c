@@ -60,13 +60,18 @@ static void put_path(crn_samples_making *making, crn_path path)
     to->paths[to->path_count++] = path;
 }
 
+static void put_first_path(crn_samples_making *making)
+{
+    if (!making->to->path_count)
+        put_path(making, (crn_path){CRN_PATH_NONE, 0});
+}
+
 uint32_t crn_samples_path(crn_samples_making *making, uint32_t caller, uint32_t block)
 {
     crn_path path = {caller, block};
-    if (!making->numbers) {
+    put_first_path(making);
+    if (!making->numbers)
         making->numbers = crn_interning_new();
-        put_path(making, (crn_path){CRN_PATH_NONE, 0});
-    }
     uint32_t number = crn_intern_number(making->numbers, (const char *)&path, sizeof path) + 1;
     if (number == making->to->path_count)
         put_path(making, path);
@@ -78,8 +83,7 @@ void crn_samples_add(crn_samples_making *making, const crn_sample *sample)
     crn_samples *to = making->to;
     if (to->count == UINT32_MAX)
         return;
-    if (!to->path_count)
-        put_path(making, (crn_path){CRN_PATH_NONE, 0});
+    put_first_path(making);
     to->list = grow(to->list, to->count, &making->room, sizeof *to->list);
     to->list[to->count++] = *sample;
 }

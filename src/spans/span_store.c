@@ -69,7 +69,7 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
             break;
     }
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
-    store->parts = crn_calloc(store->lane_count * (size_t)5, sizeof *store->parts);
+    store->parts = crn_calloc(store->lane_count * (size_t)4, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
     return true;
 }
@@ -117,13 +117,16 @@ static bool find_details_of(crn_store_opening *opening, uint32_t number)
                                       sizeof *opening->details);
     opening->details[count] = (crn_lane_details){.number = number};
     opening->detail_lane_count++;
+    crn_lane_details *its = &opening->details[count];
     return crn_store_find_section(opening, CRN_SECTION_DETAILS, number, sizeof(crn_disk_detail),
-                                  &opening->details[count].parts);
+                                  &its->parts) &&
+           crn_store_find_section(opening, CRN_SECTION_SAMPLES, number, sizeof(crn_disk_sample),
+                                  &its->samples);
 }
 
-/* Finds the details of all lanes. Of a live capture it copies them, and only then reads again which
- * lanes and chunks there are: a detail is written after the spans that it names, so these are found
- * afterwards. */
+/* Finds the details and samples of all lanes. Of a live capture it copies them, and only then reads
+ * again which lanes and chunks there are: a detail is written after the spans that it names, and a
+ * sample after its context, so these are found afterwards. */
 static bool find_details(crn_store_opening *opening)
 {
     bool good = true;
@@ -213,8 +216,10 @@ void crn_store_opening_end(crn_store_opening *opening)
     for (uint32_t lane = 0; opening->rings && lane < opening->store->lane_count; lane++)
         crn_ring_free(&opening->rings[lane]);
     crn_free(opening->rings);
-    for (uint32_t i = 0; i < opening->detail_lane_count; i++)
+    for (uint32_t i = 0; i < opening->detail_lane_count; i++) {
         crn_parts_free(&opening->details[i].parts);
+        crn_parts_free(&opening->details[i].samples);
+    }
     crn_free(opening->details);
     crn_store_samples_end(opening);
     crn_free(opening->remotes);

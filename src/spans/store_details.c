@@ -227,17 +227,23 @@ static bool add_details(crn_store_opening *opening, const char *data, uint64_t c
     return piece.count == count;
 }
 
+crn_lane_details *crn_store_details_of(const crn_store_opening *opening, uint32_t lane)
+{
+    uint32_t number = opening->store->lane_numbers[lane], count = opening->detail_lane_count;
+    uint32_t at = CRN_BELOW(opening->details, count, number, number);
+    bool found = at < count && opening->details[at].number == number;
+    return found ? &opening->details[at] : NULL;
+}
+
 /* Gives the store the details that were found of a lane. */
 static const crn_parts *take_details(crn_store_opening *opening, uint32_t lane)
 {
     crn_span_store *store = opening->store;
     crn_parts *taken = &store->parts[store->parts_count++];
-    uint32_t at =
-        CRN_BELOW(opening->details, opening->detail_lane_count, number, store->lane_numbers[lane]);
-    if (at < opening->detail_lane_count &&
-        opening->details[at].number == store->lane_numbers[lane]) {
-        *taken = opening->details[at].parts;
-        opening->details[at].parts = (crn_parts){0};
+    crn_lane_details *found = crn_store_details_of(opening, lane);
+    if (found) {
+        *taken = found->parts;
+        found->parts = (crn_parts){0};
     }
     return taken;
 }

@@ -10,10 +10,10 @@
 #include "capture/ring.h"
 #include "spans/span_store.h"
 
-/* The details of a lane. */
+/* The details and samples of a lane, which name spans and contexts. */
 typedef struct crn_lane_details {
     uint32_t number; /* the lane's */
-    crn_parts parts;
+    crn_parts parts, samples;
 } crn_lane_details;
 
 typedef struct crn_sampled_graph crn_sampled_graph;
@@ -49,6 +49,9 @@ typedef struct crn_store_opening {
 bool crn_store_read(crn_store_opening *opening);
 /* Frees all but the store. */
 void crn_store_opening_end(crn_store_opening *opening);
+
+/* Returns what was found of a lane; NULL if it is newer. */
+crn_lane_details *crn_store_details_of(const crn_store_opening *opening, uint32_t lane);
 
 /* Reads the attributes, edges, weights and remote parents of a lane. The spans of all lanes must
  * be read before. */

@@ -105,13 +105,10 @@ static crn_sampled_graph *graph_of(crn_store_opening *opening, uint32_t lane,
 
 bool crn_store_read_samples(crn_store_opening *opening, uint32_t lane)
 {
-    crn_parts *parts;
-    crn_span_store *store = opening->store;
-    if (!crn_reader_size(opening->reader, CRN_SECTION_SAMPLES, store->lane_numbers[lane], 0))
+    const crn_lane_details *details = crn_store_details_of(opening, lane);
+    if (!details || !details->samples.count)
         return true;
-    /* The samples of a live capture are copied before the contexts that they name. */
-    if (!crn_store_section(opening, CRN_SECTION_SAMPLES, lane, sizeof(crn_disk_sample), &parts))
-        return false;
+    const crn_parts *parts = &details->samples;
     crn_sampled_graph own = {0}, *graph = graph_of(opening, lane, &own);
     for (uint64_t i = 0; graph && i < parts->count; i++) {
         const crn_disk_sample *samples = (const void *)parts->parts[i].data;

@@ -67,6 +67,9 @@ static void run_spans(cairn_profile *profile)
             cairn_span_end(strand);
     }
     run_trees(strand);
+    static const cairn_block path[] = {1, 2, 1, 3};
+    for (uint64_t i = 0; i < 4; i++)
+        cairn_sample_at(i < 2 ? strand : other, path, 1 + i, 1 + i, 1000);
 }
 
 /* Space prepared for spans is large and mostly zeros, which makes a fuzzer slow. Returns the bytes
@@ -79,6 +82,7 @@ static uint64_t kept_of(const crn_disk_chunk *chunk)
     case CRN_SECTION_SPAN_RING:
     case CRN_SECTION_DETAIL_RING:
     case CRN_SECTION_COUNTS:
+    case CRN_SECTION_SAMPLES:
         return CRN_PAGE;
     case CRN_SECTION_HISTOGRAMS:
         return sizeof(crn_disk_histogram);

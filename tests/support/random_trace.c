@@ -137,6 +137,30 @@ static void make_edges(random_source *random, crn_trace *trace)
     }
 }
 
+/* Makes samples on some lanes, and threads that several lanes may share. */
+static void make_samples(random_source *random, crn_trace *trace, uint32_t spans)
+{
+    crn_samples_making making;
+    uint32_t paths[16] = {CRN_PATH_NONE};
+    crn_samples_begin(&making, &trace->samples);
+    for (size_t p = 1; p < sizeof paths / sizeof *paths; p++)
+        paths[p] = crn_samples_path(&making, paths[random_below(random, (uint32_t)p)],
+                                    random_below(random, RANDOM_BLOCKS));
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
+        uint64_t now = 0;
+        trace->threads[lane] = random_below(random, LANES_MAX);
+        for (uint32_t i = random_below(random, spans / LANES_MAX + 1); i; i--) {
+            now += 1 + random_below(random, LENGTH / 20);
+            crn_samples_add(&making,
+                            &(crn_sample){.at = now,
+                                          .cpu = random_below(random, 5000),
+                                          .lane = lane,
+                                          .path = paths[random_below(random, 16)]});
+        }
+    }
+    crn_samples_end(&making);
+}
+
 crn_trace *random_trace(random_source *random, uint32_t spans)
 {
     crn_trace *trace = crn_calloc(1, sizeof *trace);
@@ -149,6 +173,7 @@ crn_trace *random_trace(random_source *random, uint32_t spans)
     trace->weights = crn_calloc(spans + 1, sizeof *trace->weights);
     trace->lanes = crn_calloc(LANES_MAX, sizeof *trace->lanes);
     trace->origins = crn_calloc(LANES_MAX, sizeof *trace->origins);
+    trace->threads = crn_calloc(LANES_MAX, sizeof *trace->threads);
     trace->keys = crn_calloc(KEYS, sizeof *trace->keys);
     trace->key_count = KEYS;
     for (uint32_t k = 0; k < KEYS; k++) {
@@ -163,6 +188,7 @@ crn_trace *random_trace(random_source *random, uint32_t spans)
     make_edges(random, trace);
     make_figures(random, trace);
     make_histograms(random, trace);
+    make_samples(random, trace, spans);
     trace->dropped = random_below(random, 3);
     trace->limited = random_below(random, 3);
     trace->late = random_below(random, 3);
@@ -383,10 +409,17 @@ bool traces_are_equal(const crn_trace *left, const crn_trace *right, difference 
     for (i = 0; i < left->span_count; i++)
         if ((left->cpu ? left->cpu[i] : UINT64_MAX) != (right->cpu ? right->cpu[i] : UINT64_MAX))
             return differ(found, "span %zu: its processor time differs", i);
+    SAME("trace", samples.count);
+    for (i = 0; i < left->samples.count; i++) {
+        SAME("sample", samples.list[i].at);
+        SAME("sample", samples.list[i].cpu);
+        SAME("sample", samples.list[i].lane);
+    }
     SAME("trace", dangling);
     SAME("trace", length);
     for (i = 0; i < left->lane_count; i++) {
         SAME("lane", origins[i]);
+        SAME("lane", threads[i]);
         if (strcmp(left->lanes[i], right->lanes[i]) != 0)
             return differ(found, "lane %zu: its name differs", i);
     }

@@ -99,6 +99,28 @@ static bool same_edges(const crn_span_store *store, const crn_trace *trace, diff
     return true;
 }
 
+static bool is_sample(const crn_sample *a, const crn_sample *b)
+{
+    return a->at == b->at && a->cpu == b->cpu && a->lane == b->lane && a->path == b->path;
+}
+
+/* Samples, and the spans that both readers find for them. */
+static bool same_samples(const crn_span_store *store, const crn_trace *trace, difference *found)
+{
+    uint32_t count = trace->samples.count, same = 0;
+    SAME(store->samples.count, count, "samples: %u, %u", store->samples.count, count);
+    uint32_t *left = crn_store_samples_spans(store), *right = crn_samples_spans(trace);
+    while (same < count && is_sample(&store->samples.list[same], &trace->samples.list[same]) &&
+           left[same] == right[same])
+        same++;
+    crn_free(left);
+    crn_free(right);
+    SAME(same, count, "sample %u", same);
+    SAME(store->samples.path_count, trace->samples.path_count, "paths of samples: %u, %u",
+         store->samples.path_count, trace->samples.path_count);
+    return true;
+}
+
 static bool same_handoffs(const crn_span_store *store, const crn_trace *trace, difference *found)
 {
     for (uint32_t h = 0; h < trace->handoff_count; h++) {
@@ -220,6 +242,7 @@ bool store_is_trace(crn_span_store *store, const crn_trace *trace, difference *f
 {
     return same_counts(store, trace, found) && same_spans(store, trace, found) &&
            same_edges(store, trace, found) && same_handoffs(store, trace, found) &&
+           same_samples(store, trace, found) &&
            same_attributes(store, trace, found) && same_figures(store, trace, found);
 }
 
