@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "cli/common/json.h"
@@ -12,9 +13,10 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-#define MOST_OF 0.8 /* a callee with this share of its caller's difference is named with it */
+#define MOST_OF 0.8   /* a callee with this share of its caller's difference is named with it */
+#define NEARLY_ALL 0.95 /* an only callee with this share is in its caller's row */
 
-enum { NAMED = 4 /* functions of a chain that are named */ };
+enum { NAMED = 3 /* functions of a chain that are named: the last */ };
 
 static double extra_of(const crn_sampled_function *function)
 {
@@ -26,43 +28,83 @@ static bool has_functions(const crn_explain *explain)
     return explain->functions.slow_samples || explain->functions.typical_samples;
 }
 
+/* Returns true if function i + 1 is called by function i and has that share of its difference. */
+static bool is_carried_on(const crn_sampled_functions *its, uint32_t i, double share)
+{
+    return i + 1 < its->count && its->list[i + 1].depth == its->list[i].depth + 1 &&
+           extra_of(&its->list[i + 1]) >= share * extra_of(&its->list[i]);
+}
+
+/* Returns true if function i + 1 is the only one listed that function i calls. */
+static bool is_only_callee(const crn_sampled_functions *its, uint32_t i)
+{
+    uint32_t depth = its->list[i].depth + 1;
+    for (uint32_t k = i + 2; k < its->count && its->list[k].depth >= depth; k++)
+        if (its->list[k].depth == depth)
+            return false;
+    return true;
+}
+
+/* Adds the names of functions `first` to `last`, which call each other: those that fit. */
+static void add_chain(crn_words *words, const crn_explain_report *report, uint32_t first,
+                      uint32_t last)
+{
+    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
+    const crn_sampled_functions *its = &report->explain->functions;
+    if (last - first >= NAMED) {
+        crn_words_add(words, "%s %s ", glyphs->ellipsis, glyphs->arrow);
+        first = last - NAMED + 1;
+    }
+    for (uint32_t i = first; i <= last; i++)
+        crn_words_add(words, i == first ? "%s%.120s" : " %s %.120s",
+                      i == first ? "" : glyphs->arrow,
+                      report->source->profile->blocks[its->list[i].block].name);
+}
+
 /* ---- sentence ---- */
 
 void crn_explain_add_functions(crn_words *words, const crn_explain_report *report)
 {
     const crn_sampled_functions *its = &report->explain->functions;
-    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
     char extra[CRN_FIGURE_SIZE];
+    uint32_t last = 0;
     if (!its->count || extra_of(its->list) <= 0)
         return;
+    while (is_carried_on(its, last, MOST_OF))
+        last++;
     crn_words_add(words, " Slow spans spend %s more processor time in ",
-                  crn_texts_time(extra, extra_of(its->list)));
-    for (uint32_t i = 0; i < its->count && i < NAMED; i++) {
-        const crn_sampled_function *function = &its->list[i];
-        if (i && (function->depth != i || extra_of(function) < MOST_OF * extra_of(&its->list[i - 1])))
-            break;
-        if (i)
-            crn_words_add(words, " %s ", glyphs->arrow);
-        crn_words_add(words, "%.200s", report->source->profile->blocks[function->block].name);
-    }
+                  crn_texts_time(extra, extra_of(&its->list[last])));
+    add_chain(words, report, 0, last);
     crn_words_add(words, ".");
 }
 
 /* ---- table ---- */
 
-static void add_row(crn_texts *texts, const crn_explain_report *report,
-                    const crn_sampled_function *function, double whole)
+/* Adds a row for a function and those that only it calls and that have nearly all of its difference.
+ * Returns the last of them. */
+static uint32_t add_row(crn_texts *texts, const crn_explain_report *report, uint32_t first,
+                        uint32_t indent, double whole)
 {
+    const crn_sampled_functions *its = &report->explain->functions;
     char text[CRN_FIGURE_SIZE];
+    crn_words words;
+    uint32_t last = first;
+    while (is_carried_on(its, last, NEARLY_ALL) && is_only_callee(its, last))
+        last++;
+    const crn_sampled_function *function = &its->list[last];
     crn_texts_row *row = crn_texts_add(texts);
     crn_texts_cell(row, 0, "%s", crn_texts_time(text, function->slow));
     crn_texts_cell(row, 1, "%s", crn_texts_time(text, function->typical));
     crn_texts_cell(row, 2, "%s", crn_texts_time(text, extra_of(function)));
     crn_texts_cell(row, 3, "%s", crn_texts_time(text, 2 * function->error));
     crn_texts_share(row, 4, whole > 0 ? extra_of(function) / whole : 0);
-    snprintf(row->before, sizeof row->before, "%*s",
-             (int)(2 * (function->depth < 60 ? function->depth : 60)), "");
+    words.text[words.used = 0] = 0;
+    add_chain(&words, report, first, last);
     row->block = report->source->profile->blocks[function->block];
+    size_t name = strlen(row->block.name), used = words.used < name ? 0 : words.used - name;
+    snprintf(row->before, sizeof row->before, "%*s%.*s", (int)(2 * (indent < 60 ? indent : 60)), "",
+             (int)used, words.text);
+    return last;
 }
 
 void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
@@ -75,8 +117,15 @@ void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
                        .titles = {"slow", "typical", "extra", "± 95 %", "%"},
                        .ranks = {0, 0, 1, 2, 1}};
     double whole = its->slow - its->typical;
-    for (uint32_t i = 0; i < its->count && i < report->top; i++)
-        add_row(&texts, report, &its->list[i], whole);
+    uint32_t *indents = crn_calloc(its->count + (size_t)1, sizeof *indents); /* by depth */
+    uint32_t at = 0;
+    for (; at < its->count && texts.count < report->top; at++) {
+        uint32_t first = at, indent = indents[its->list[first].depth];
+        at = add_row(&texts, report, first, indent, whole);
+        for (uint32_t depth = its->list[first].depth; depth <= its->list[at].depth; depth++)
+            indents[depth + 1] = indent + 1;
+    }
+    crn_free(indents);
     putc('\n', out);
     if (texts.count)
         crn_texts_print(out, &texts, "processor time of functions in slow spans");
@@ -86,7 +135,7 @@ void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
              its->slow_samples, its->typical_samples,
              its->count ? "differences within chance are left out"
                         : "no difference is beyond chance",
-             its->count > report->top ? "; --top 0 shows all" : "");
+             at < its->count ? "; --top 0 shows all" : "");
     crn_terminal_style(out, CRN_STYLE_DIM);
     crn_terminal_wrapped(out, line);
     crn_terminal_style(out, CRN_STYLE_PLAIN);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * frames.c - 600 frames as spans: each decodes for 1.5 ms of processor time; one in ten also asks a
+ * worker to blend, which takes 6 ms, and waits for it. Prints "done" and the sum of what its threads
+ * used, ns.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cairn/scope.h>
+
+enum { FRAMES = 600, SLOW_EVERY = 10, US = 1000 };
+
+static volatile uint64_t sink;
+static sem_t asked, done;
+static cairn_handoff request;
+static int over;
+
+static uint64_t used(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Uses the processor for so long. */
+static inline __attribute__((always_inline)) void spin(uint64_t ns)
+{
+    uint64_t until = used() + ns;
+    while (used() < until)
+        for (int i = 0; i < 2000; i++)
+            sink += (uint64_t)i;
+}
+
+__attribute__((noinline)) static void decode(void)
+{
+    spin(1500 * US);
+    sink++;
+}
+
+__attribute__((noinline)) static void blend(void)
+{
+    spin(6000 * US);
+    sink++;
+}
+
+static void *work(void *data)
+{
+    (void)data;
+    while (sem_wait(&asked) == 0 && !over) {
+        CAIRN_ADOPT(request);
+        CAIRN_SCOPE("job");
+        blend();
+        sem_post(&done);
+    }
+    return (void *)(uintptr_t)used();
+}
+
+int main(void)
+{
+    pthread_t worker;
+    void *of_worker;
+    sem_init(&asked, 0, 0);
+    sem_init(&done, 0, 0);
+    pthread_create(&worker, NULL, work, NULL);
+    for (int i = 0; i < FRAMES; i++) {
+        CAIRN_SCOPE("frame", .iteration = i);
+        decode();
+        if (i % SLOW_EVERY == 3) {
+            request = cairn_handoff_take(cairn_thread_strand());
+            sem_post(&asked);
+            sem_wait(&done);
+        }
+    }
+    over = 1;
+    sem_post(&asked);
+    pthread_join(worker, &of_worker);
+    printf("done %llu\n", (unsigned long long)(used() + (uintptr_t)of_worker));
+    return 0;
+}

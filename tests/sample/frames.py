@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Samples of programs that record spans: which functions slow spans spend their time in.
+
+usage: frames.py CAIRN FRAMES FRAMES_STATIC WORK
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import case, main, run, same  # noqa: E402
+
+CAIRN, SHARED, STATIC = (os.path.abspath(name) for name in sys.argv[1:4])
+WORK = sys.argv[4]
+shutil.rmtree(WORK, ignore_errors=True)
+os.makedirs(WORK)
+FRAMES, SLOW = 600, 60  # frames.c
+DECODE, BLEND = 1.5e6, 6e6  # ns
+CAPTURE, SAMPLES = (os.path.join(WORK, name) for name in ("out.cairn", "out.sampled.cairn"))
+
+
+def rows(sql, *captures):
+    return json.loads(run(CAIRN, "query", "--json", *captures, sql))["rows"]
+
+
+def record(program, *options):
+    """Returns the processor time that the program has measured, ns."""
+    for name in os.listdir(WORK):
+        os.remove(os.path.join(WORK, name))
+    done = subprocess.run([CAIRN, "run", "--stacks", *options, "-o", CAPTURE, program], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=True)
+    word, used = done.stdout.split()
+    same((word, done.stderr), ("done", ""), "output")
+    return int(used)
+
+
+def check_explanation(*captures):
+    """Slow frames spend 6 ms more in blend, which the worker runs for them."""
+    answer = json.loads(run(CAIRN, "explain", "--json", "--slow", "> 5ms", *captures, "frame"))
+    functions = answer["functions"]
+    assert SLOW <= answer["slow"]["count"] <= FRAMES / 4, answer["slow"]  # others if preempted
+    first = next(row for row in functions["list"] if row["block"]["name"] == "blend")
+    assert first["slow"] - first["typical"] > 0.9 * (functions["slow"] - functions["typical"]), functions
+    share = SLOW / answer["slow"]["count"]
+    extra, error = first["slow"] - first["typical"], first["error"]
+    assert abs(extra - BLEND * share) < 4 * error + 0.05 * BLEND, (extra, error, share)
+    assert error < 0.3 * BLEND, error
+    assert first["typical"] < 0.1 * BLEND, first
+    assert "decode" not in [row["block"]["name"] for row in functions["list"]
+                            if row["slow"] - row["typical"] > 0.5 * DECODE], functions
+    assert "blend" in answer["answer"], answer["answer"]
+
+
+def check(program, *options):
+    used = record(program, *options)
+    check_explanation(CAPTURE)  # the samples beside it are found
+    check_explanation(CAPTURE, SAMPLES)
+    both = os.path.join(WORK, "both.cairn")
+    run(CAIRN, "merge", "-o", both, CAPTURE, SAMPLES)
+    check_explanation(both)
+    (recorded, count), = rows("select sum(cpu), count(*) from samples", both)
+    (total,), = rows("select total from metrics where name = 'cpu'", both)
+    same(recorded, total, "the samples and the contexts")
+    assert 0.95 * used < recorded < 1.1 * used + 5e7, (recorded, used)
+    (inside,), = rows("select sum(cpu) from samples where span is not null", both)
+    assert inside > 0.9 * recorded, (inside, recorded)
+    spans = dict(rows("select s.name, sum(x.cpu) from samples x join spans s on s.id = x.span group by 1", both))
+    same(set(spans), {"frame", "job"}, "the spans of samples")
+    assert 0.85 < spans["job"] / (SLOW * BLEND) < 1.15, spans
+    assert 0.85 < spans["frame"] / (FRAMES * DECODE) < 1.15, spans
+    wrong = rows("""select s.name, x.path from samples x join spans s on s.id = x.span
+                    where x.path like '%blend%' and s.name = 'frame' or x.path like '%decode%' and s.name = 'job'""",
+                 both)
+    assert len(wrong) < count / 50, wrong  # a sample at the end of a span stands for time before it
+    threads = rows("select count(*), sum(spans > 0) from lanes where thread is not null "
+                   "group by thread having sum(spans) > 0", both)
+    same(threads, [[2, 1], [2, 1]], "lanes, and those with spans, of each thread with spans")
+
+
+@case("a program with libcairn.so: slow frames spend more in what the worker runs for them")
+def _():
+    check(SHARED)
+
+
+@case("a program that contains libcairn")
+def _():
+    check(STATIC)
+
+
+@case("sampled from outside")
+def _():
+    if subprocess.run([CAIRN, "run", "--outside", "-o", os.path.join(WORK, "x.cairn"), "true"],
+                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        print("# the kernel allows no sampling from outside here")
+        return
+    check(SHARED, "--outside")
+
+
+@case("old samples beside a capture, and those of another program, change nothing")
+def _():
+    record(SHARED)
+    before = run(CAIRN, "explain", "--json", CAPTURE, "frame")
+    shutil.move(SAMPLES, os.path.join(WORK, "kept.cairn"))
+    without = json.loads(run(CAIRN, "explain", "--json", CAPTURE, "frame"))
+    same(without["functions"], None, "without samples")
+    shutil.copy(CAPTURE, os.path.join(WORK, "first.cairn"))
+    record_again = os.path.join(WORK, "again.cairn")
+    subprocess.run([CAIRN, "run", "--stacks", "-o", record_again, STATIC], stdout=subprocess.DEVNULL, check=True)
+    shutil.copy(os.path.join(WORK, "again.sampled.cairn"), SAMPLES)
+    other = json.loads(run(CAIRN, "explain", "--json", CAPTURE, "frame"))
+    same(other["functions"], None, "samples of another process")
+    shutil.copy(os.path.join(WORK, "kept.cairn"), SAMPLES)
+    same(run(CAIRN, "explain", "--json", CAPTURE, "frame"), before, "with its own again")
+
+
+@case("redaction keeps who ran where, by other names")
+def _():
+    record(SHARED)
+    both, hidden = os.path.join(WORK, "both.cairn"), os.path.join(WORK, "hidden.cairn")
+    run(CAIRN, "merge", "-o", both, CAPTURE, SAMPLES)
+    run(CAIRN, "redact", "-o", hidden, both)
+    query = "select count(*), sum(cpu), count(distinct span), count(distinct path) from samples"
+    same(rows(query, hidden), rows(query, both), "figures")
+    assert not rows("select * from samples where path like '%blend%'", hidden)
+    threads = [thread for thread, in rows("select distinct thread from lanes where thread is not null", hidden)]
+    same(sorted(threads), list(range(1, len(threads) + 1)), "numbers of threads")
+    assert 2 <= len(threads) <= 5, threads  # a helper of libcairn may be seen before it has its name
+
+
+@case("what --stacks cannot be combined with")
+def _():
+    for option in ("--alloc", "--locks"):
+        done = subprocess.run([CAIRN, "run", "--stacks", option, SHARED], stderr=subprocess.PIPE, text=True,
+                              check=False)
+        assert done.returncode == 2 and "--stacks cannot be combined with " + option in done.stderr, done
+
+
+main()
