@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "capture/format.h"
 #include "spans/trace_merge.h"
+#include "spans/trace_process.h"
 
 enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
 
@@ -370,14 +371,19 @@ static void forget_processes(crn_trace *trace)
     trace->remote_count = 0;
 }
 
-/* Numbers the threads from 1 on, so that samples and spans of a thread still find each other. */
+/* Numbers the threads of all machines from 1 on, so that samples and spans of a thread still find
+ * each other. The processes must be there. */
 static void forget_threads(crn_trace *trace)
 {
     crn_interning *numbers = crn_interning_new();
     for (uint32_t lane = 0; trace->threads && lane < trace->lane_count; lane++) {
-        uint32_t *thread = &trace->threads[lane];
-        if (*thread)
-            *thread = crn_intern_number(numbers, (const char *)thread, sizeof *thread) + 1;
+        uint64_t key[3] = {trace->threads[lane]};
+        if (trace->process_count)
+            memcpy(key + 1, trace->processes[crn_trace_process_of(trace, lane)].boot,
+                   sizeof trace->processes->boot);
+        if (*key)
+            trace->threads[lane] =
+                crn_intern_number(numbers, (const char *)key, sizeof key) + 1;
     }
     crn_interning_free(numbers);
 }
@@ -403,6 +409,6 @@ void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_pr
         trace->events[e].text = redacted_text(trace, map, KIND_TEXT, trace->events[e].text);
     for (uint32_t h = 0; h < trace->histogram_count; h++)
         redact_histogram(trace->histograms[h].disk, map);
-    forget_processes(trace);
     forget_threads(trace);
+    forget_processes(trace);
 }

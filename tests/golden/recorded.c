@@ -9,6 +9,9 @@
  *   counter LABEL NAME VALUE AT      in this span; in the order of the spans
  *   event LABEL LEVEL AT TEXT        likewise; LEVEL is a number
  *   off LANE BEGIN WAITING READY END [BY]    no core; lanes are numbered, in their order
+ *   thread NUMBER                    of the lane before it
+ *   sample AT CPU [BLOCK ...]        on the lane before it, in the order of the moments; the blocks
+ *                                    from the outermost on
  *
  * Spans are of the lane before them, in the order of their starts; times are in microseconds. END
  * is "-" for one that has not ended. Labels are for the lines only. What has a TAKEN was handed off
@@ -31,6 +34,7 @@ typedef struct recording {
     crn_trace *trace;
     crn_profile_builder *builder;
     char **labels; /* by span */
+    crn_samples_making samples;
 } recording;
 
 static void fail(const char *what, const char *word)
@@ -67,7 +71,31 @@ static void add_lane(recording *recording, const char *name)
     crn_trace *trace = recording->trace;
     trace->lanes =
         crn_realloc((void *)trace->lanes, trace->lane_count + (size_t)1, sizeof *trace->lanes);
+    trace->threads =
+        crn_realloc(trace->threads, trace->lane_count + (size_t)1, sizeof *trace->threads);
+    trace->threads[trace->lane_count] = 0;
     trace->lanes[trace->lane_count++] = intern(recording, name ? name : "");
+}
+
+static uint32_t block_of(recording *recording, const char *name)
+{
+    return crn_profile_builder_block(recording->builder,
+                                     &(crn_block_info){.name = name, .file = ""});
+}
+
+static void add_sample(recording *recording)
+{
+    crn_sample sample = {.at = time_of(strtok(NULL, " \n")), .path = CRN_PATH_NONE};
+    uint32_t context = crn_profile_builder_root(recording->builder);
+    sample.cpu = (uint32_t)time_of(strtok(NULL, " \n"));
+    sample.lane = recording->trace->lane_count - 1;
+    for (char *word; (word = strtok(NULL, " \n"));) {
+        uint32_t block = block_of(recording, word);
+        context = crn_profile_builder_child(recording->builder, context, block, 0);
+        sample.path = crn_samples_path(&recording->samples, sample.path, block);
+    }
+    crn_profile_builder_charge(recording->builder, context, CAIRN_METRIC_CPU, sample.cpu);
+    crn_samples_add(&recording->samples, &sample);
 }
 
 static uint16_t key_of(recording *recording, const char *name)
@@ -171,8 +199,7 @@ static void add_span(recording *recording)
         (crn_span){.start = time_of(start),
                    .open = strcmp(end, "-") == 0,
                    .iteration = CAIRN_ITERATION_NONE,
-                   .block = crn_profile_builder_block(recording->builder,
-                                                      &(crn_block_info){.name = block, .file = ""}),
+                   .block = block_of(recording, block),
                    .parent = CRN_SPAN_NONE,
                    .lane = trace->lane_count - 1};
     trace->spans[s].end = trace->spans[s].open ? trace->spans[s].start : time_of(end);
@@ -219,6 +246,11 @@ static void read_lines(recording *recording)
             add_event(recording);
         else if (strcmp(word, "off") == 0)
             add_off_core(recording);
+        else if (strcmp(word, "thread") == 0)
+            recording->trace->threads[recording->trace->lane_count - 1] =
+                (uint32_t)strtoul(strtok(NULL, " \n"), NULL, 10);
+        else if (strcmp(word, "sample") == 0)
+            add_sample(recording);
         else if (strcmp(word, "waits") == 0 || strcmp(word, "follows") == 0)
             add_edge(recording, word);
         else
@@ -239,7 +271,10 @@ int main(int argc, char **argv)
     recording recording = {.trace = crn_calloc(1, sizeof *recording.trace),
                            .builder = crn_profile_builder_new()};
     recording.trace->texts = crn_interning_new();
+    crn_samples_begin(&recording.samples, &recording.trace->samples);
+    crn_profile_builder_metric(recording.builder, "cpu", "nanoseconds");
     read_lines(&recording);
+    crn_samples_end(&recording.samples);
     if (recording.trace->edge_count)
         qsort(recording.trace->edges, recording.trace->edge_count, sizeof *recording.trace->edges,
               compare_edges);

@@ -131,6 +131,72 @@ def _():
     assert 2 <= len(threads) <= 5, threads  # a helper of libcairn may be seen before it has its name
 
 
+def fields(data):
+    """The fields of a protocol buffer: (number, value)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7f) << shift
+            shift, at = shift + 7, at + 1
+            if not data[at - 1] & 0x80:
+                return value
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 2:
+            size = varint()
+            yield tag >> 3, data[at:at + size]
+            at += size
+        elif tag & 7 == 1:
+            yield tag >> 3, int.from_bytes(data[at:at + 8], "little")
+            at += 8
+        else:
+            same(tag & 7, 0, "kind of field")
+            yield tag >> 3, varint()
+
+
+def stacks_of(trace):
+    """(moment, thread, names) of each sample in a Perfetto trace, by its published numbers."""
+    PERF_SAMPLE, INTERNED, TIMESTAMP, NAMES, FRAMES_, STACKS = 66, 12, 8, 5, 6, 7
+    names, frames, stacks, found = {}, {}, {}, []
+    for _, packet in fields(trace):
+        packet = dict(fields(packet))
+        for kind, entry in fields(packet.get(INTERNED, b"")):
+            values = list(fields(entry)) if kind in (NAMES, FRAMES_, STACKS) else []
+            if kind == NAMES:
+                names[values[0][1]] = values[1][1].decode()
+            elif kind == FRAMES_:
+                frames[values[0][1]] = names[values[1][1]]
+            elif kind == STACKS:
+                stacks[values[0][1]] = [frames[value] for number, value in values if number == 2]
+        if PERF_SAMPLE in packet:
+            sample = dict(fields(packet[PERF_SAMPLE]))
+            found.append((packet[TIMESTAMP], sample[3], stacks[sample[4]]))
+    return found
+
+
+@case("Perfetto: samples with their stacks, on the threads that have the spans")
+def _():
+    record(SHARED)
+    both, out = os.path.join(WORK, "both.cairn"), os.path.join(WORK, "both.pftrace")
+    run(CAIRN, "merge", "-o", both, CAPTURE, SAMPLES)
+    run(CAIRN, "export", "--to", "perfetto", "-o", out, both)
+    with open(out, "rb") as file:
+        trace = file.read()
+    found = stacks_of(trace)
+    wanted = rows("select l.thread, x.path from samples x join lanes l on l.id = x.lane order by x.lane, x.at", both)
+    same([[thread, ";".join(names)] for _, thread, names in found], wanted, "threads and stacks")
+    threads = {thread for thread, in rows("select thread from lanes where spans > 0", both)}
+    described = set()
+    for _, packet in fields(trace):
+        for number, descriptor in fields(packet):
+            if number == 60:  # a track
+                described |= {dict(fields(thread))[2] for kind, thread in fields(descriptor) if kind == 4}
+    same(described, threads, "threads of the tracks")
+
+
 @case("what --stacks cannot be combined with")
 def _():
     for option in ("--alloc", "--locks"):

@@ -48,6 +48,37 @@ function groupText(group: any): string {
   return value + ": " + time(group.mean) + " (" + count(group.count) + ")";
 }
 
+// In which functions slow spans spend more processor time, by the samples taken in them.
+function Functions({ data, has }: { data: any; has: (text: string) => boolean }) {
+  if (!data) return null;
+  const whole = data.slow - data.typical, rows = data.list.filter((row: any) => has(row.block.name));
+  const samples = `${count(data.slow_samples)} samples in slow spans, ${count(data.typical_samples)} in typical ones`;
+  if (!rows.length) return <p class="note" data-what="no-functions">Processor time of functions: no difference is beyond chance ({samples}).</p>;
+  return (
+    <table class="blocks stacked" tabIndex={0} data-what="functions">
+      <caption>Processor time of functions in slow spans, each with what it calls: {samples}. Differences within chance are left out.</caption>
+      <thead><tr><th scope="col" class="figure">extra per slow span</th><th scope="col" class="figure">95 % interval</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col">function</th></tr></thead>
+      <tbody>
+        {rows.map((row: any) => {
+          const extra = row.slow - row.typical;
+          return (
+            <tr>
+              <td class="cost" data-what="extra" data-value={extra}>
+                <span class="bar" style={{ width: (whole > 0 ? 100 * Math.max(0, Math.min(1, extra / whole)) : 0).toFixed(2) + "%" }} aria-hidden="true" />
+                <span class="value">{(extra < 0 ? "−" : "+") + time(Math.abs(extra))}</span>
+              </td>
+              <td class="figure">± {time(2 * row.error)}</td>
+              <td class="figure">{time(row.typical)}</td>
+              <td class="figure">{time(row.slow)}</td>
+              <th scope="row" style={{ paddingLeft: Math.min(row.depth, 24) + "em" }}><Named block={row.block} /></th>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
 export function ExplainPage({ place, search }: { place: Place; search: string }) {
   const { route } = place, { spanned, first } = useSpanned(place);
   const items: Items = [["file", String(route.file)], ...chosenItems(route)];
@@ -92,6 +123,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
           </tbody>
         </table>
       )}
+      <Functions data={data.functions} has={has} />
       {factors.length > 0 && (
         <table class="blocks stacked" tabIndex={0}>
           <caption>Correlated with the duration</caption>
