@@ -287,20 +287,18 @@ typedef struct crn_disk_off_core {
 } crn_disk_off_core;
 
 /* A sample of processor time: the thread was in a context at a moment, and had used so much time
- * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. */
+ * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. Or a
+ * change of threads: from the moment on, the lane is another one's. */
 typedef struct crn_disk_sample {
     uint64_t at;     /* ns of CLOCK_MONOTONIC; stored last; 0: no sample yet */
     uint32_t record; /* context: of the lane's graph, or if that is empty, as in merged captures, of
-                        lane 0's */
-    uint32_t cpu;    /* ns */
+                        lane 0's; 0: a change of threads */
+    uint32_t cpu;    /* ns; of a change: the kernel's id of the thread */
 } crn_disk_sample;
 
 typedef struct crn_disk_origin {
     uint64_t name; /* of the lane's first span, in the capture that recorded it */
 } crn_disk_origin;
-
-/* In place of a thread's id: the lane belonged to several threads in turn. */
-#define CRN_THREADS_SEVERAL UINT32_MAX
 
 typedef struct crn_disk_lane {
     uint64_t used; /* records of the graph, the unused record 0 included */
@@ -329,7 +327,7 @@ typedef struct crn_disk_lane {
     uint64_t histograms_dropped; /* spans that are in none: there was no space for one */
     uint64_t histogram_unit;     /* in a capture that was merged: bits of a double, ns per unit of
                                   * the lane's histograms; 0: the clock's */
-    uint32_t thread;             /* the kernel's id; 0: not known; CRN_THREADS_SEVERAL */
+    uint32_t thread;             /* the kernel's id of its first thread; 0: not known */
     uint32_t spare;
 } crn_disk_lane;
 

@@ -132,7 +132,7 @@ const crn_schema_table crn_schema[] = {
      NULL},
     {"lanes", "table", "threads or interpreters: strands of which only one runs at a time",
      COLUMNS({"id", INTEGER, ""}, {"name", TEXT, ""}, {"spans", INTEGER, "number of spans"},
-             {"thread", INTEGER, "the kernel's id; NULL if unknown, or if there were several"},
+             {"thread", INTEGER, "the kernel's id; of several threads in turn the first; NULL if unknown"},
              CAPTURE),
      NULL},
     {"lane_figures", "table", "times of the spans on each lane; NULL without spans",

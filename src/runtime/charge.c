@@ -14,6 +14,7 @@
 
 #include "plat/thread.h"
 #include "runtime/runtime.h"
+#include "runtime/sample_moments.h"
 
 /* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
@@ -167,20 +168,22 @@ void crn_lane_settle_turn(cairn_lane *lane)
 
 /* ---- beginning ---- */
 
-/* Tells readers of the file whose lane it is. */
-static void show_thread(cairn_lane *lane, pid_t id)
+/* Tells readers of the file whose lane it is from now on. */
+static void show_thread(cairn_lane *lane, uint32_t thread, bool first)
 {
-    uint32_t *thread = &lane->disk->thread, shown = *thread, own = (uint32_t)id;
-    if (shown != own && !lane->thread_set)
-        __atomic_store_n(thread, shown ? CRN_THREADS_SEVERAL : own, __ATOMIC_RELAXED);
+    if (first)
+        __atomic_store_n(&lane->disk->thread, thread, __ATOMIC_RELAXED);
+    else if (lane->shown_thread != thread)
+        crn_sample_moments_change(lane, crn_clock_monotonic(), thread);
+    lane->shown_thread = thread;
 }
 
 void cairn_lane_set_thread(cairn_lane *lane, int32_t thread)
 {
     if (!lane)
         return;
+    show_thread(lane, (uint32_t)thread, !lane->thread_set);
     lane->thread_set = true;
-    __atomic_store_n(&lane->disk->thread, (uint32_t)thread, __ATOMIC_RELAXED);
 }
 
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
@@ -199,16 +202,17 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
         __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_id, crn_this_thread.id, __ATOMIC_RELAXED);
-    show_thread(lane, crn_this_thread.id);
     __atomic_store_n(&lane->thread_clock, crn_thread_clock(crn_this_thread.id), __ATOMIC_RELEASE);
     crn_lane_unlock(lane);
+    if (!lane->thread_set)
+        show_thread(lane, (uint32_t)crn_this_thread.id, !lane->shown_thread);
     crn_sampler_wake(lane->profile);
     crn_helper_wake(&lane->profile->off_core);
 }
 
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)
 {
-    __atomic_store_n(&lane->disk->thread, 0, __ATOMIC_RELAXED); /* the parent's */
+    lane->shown_thread = 0; /* the parent's */
     crn_lane_begin_time(lane, clock);
     __atomic_store_n(&lane->disk->cpu_stamp, 0, __ATOMIC_RELAXED);
     if (lane->owner)

@@ -186,6 +186,7 @@ struct cairn_lane {
     pid_t thread_id;        /* of the owner; atomic */
     clockid_t thread_clock; /* its CPU clock; 0: no owner; atomic */
     bool thread_set;        /* another thread records for the lane's: cairn_lane_set_thread */
+    uint32_t shown_thread;  /* whose lane it is in the file; 0: nobody's yet */
     bool of_thread;         /* it is the own lane of a thread (process.h); atomic */
     bool open;
     bool forked; /* it still has the parent's data */

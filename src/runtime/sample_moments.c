@@ -39,25 +39,30 @@ static crn_disk_sample *take(crn_sample_space *samples)
     return samples->next ? samples->next++ : NULL;
 }
 
-bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu)
+static bool put(cairn_lane *lane, uint64_t at, uint32_t record, uint32_t cpu)
 {
-    if (!at)
-        return false;
     if (!lane->samples)
         lane->samples = make(lane);
-    if (!lane->samples)
+    crn_disk_sample *sample = lane->samples ? take(lane->samples) : NULL;
+    if (!sample)
         return false;
-    do { /* once, but for times that do not fit */
-        crn_disk_sample *sample = take(lane->samples);
-        if (!sample)
-            return false;
-        uint32_t part = cpu < UINT32_MAX ? (uint32_t)cpu : UINT32_MAX;
-        sample->record = context;
-        sample->cpu = part;
-        __atomic_store_n(&sample->at, at, __ATOMIC_RELEASE);
-        cpu -= part;
-    } while (cpu);
+    sample->record = record;
+    sample->cpu = cpu;
+    __atomic_store_n(&sample->at, at, __ATOMIC_RELEASE);
     return true;
+}
+
+bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu)
+{
+    bool good = at != 0;
+    for (; good && cpu > UINT32_MAX; cpu -= UINT32_MAX)
+        good = put(lane, at, context, UINT32_MAX);
+    return good && put(lane, at, context, (uint32_t)cpu);
+}
+
+void crn_sample_moments_change(cairn_lane *lane, uint64_t at, uint32_t thread)
+{
+    put(lane, at, 0, thread);
 }
 
 void crn_sample_moments_free(cairn_lane *lane)

@@ -11,6 +11,9 @@
  * Returns false if there is no space. Thread: the lane's. */
 bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu);
 
+/* Tells that from a moment on the lane is another thread's. Thread: the lane's. */
+void crn_sample_moments_change(cairn_lane *lane, uint64_t at, uint32_t thread);
+
 /* Frees what it has for a lane; the capture keeps the samples. Also in a child of fork, where they
  * are the parent's. */
 void crn_sample_moments_free(cairn_lane *lane);

@@ -371,19 +371,27 @@ static void forget_processes(crn_trace *trace)
     trace->remote_count = 0;
 }
 
-/* Numbers the threads of all machines from 1 on, so that samples and spans of a thread still find
- * each other. The processes must be there. */
+/* Numbers the threads of all machines from 1 on; 0 stays 0. */
+static uint32_t number_of_thread(crn_interning *numbers, const crn_trace *trace, uint32_t lane,
+                                 uint32_t thread)
+{
+    uint64_t key[3] = {thread};
+    if (trace->process_count)
+        memcpy(key + 1, trace->processes[crn_trace_process_of(trace, lane)].boot,
+               sizeof trace->processes->boot);
+    return thread ? crn_intern_number(numbers, (const char *)key, sizeof key) + 1 : 0;
+}
+
+/* Renames threads so that samples and spans of a thread still find each other. The processes must be
+ * there. */
 static void forget_threads(crn_trace *trace)
 {
     crn_interning *numbers = crn_interning_new();
-    for (uint32_t lane = 0; trace->threads && lane < trace->lane_count; lane++) {
-        uint64_t key[3] = {trace->threads[lane]};
-        if (trace->process_count)
-            memcpy(key + 1, trace->processes[crn_trace_process_of(trace, lane)].boot,
-                   sizeof trace->processes->boot);
-        if (*key)
-            trace->threads[lane] =
-                crn_intern_number(numbers, (const char *)key, sizeof key) + 1;
+    for (uint32_t lane = 0; trace->threads && lane < trace->lane_count; lane++)
+        trace->threads[lane] = number_of_thread(numbers, trace, lane, trace->threads[lane]);
+    for (uint32_t c = 0; c < trace->samples.change_count; c++) {
+        crn_thread_change *change = &trace->samples.changes[c];
+        change->thread = number_of_thread(numbers, trace, change->lane, change->thread);
     }
     crn_interning_free(numbers);
 }

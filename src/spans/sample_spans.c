@@ -14,24 +14,27 @@ typedef struct spans {
     const crn_samples *samples;
     const uint32_t *threads, *lane_first; /* by lane; lane_first has one entry more */
     uint32_t lane_count;
-    const crn_trace *about;      /* has the processes; NULL: they are not known */
-    const crn_trace *trace;      /* or else: */
+    const crn_trace *about; /* has the processes; NULL: they are not known */
+    const crn_trace *trace; /* or else: */
     const crn_span_store *store;
 } spans;
 
-/* A lane with spans. */
-typedef struct place {
+/* Consecutive samples of a lane while it was one thread's. */
+typedef struct run {
     uint32_t thread, lane;
-} place;
+    uint32_t first, end; /* samples */
+} run;
 
-typedef struct placing {
-    spans spans;
-    place *places; /* sorted by thread */
-    uint32_t place_count;
-    uint32_t *found; /* by sample */
-    uint32_t *open;  /* spans that have begun, the innermost last */
+/* A walk over the spans of a lane in the order of their starts. */
+typedef struct walk {
+    const spans *spans;
+    uint32_t lane, next;
+    uint64_t at;    /* moment of the last sample */
+    uint32_t *open; /* spans that have begun, the innermost last */
     uint32_t open_count, open_room;
-} placing;
+} walk;
+
+/* ---- spans ---- */
 
 static uint64_t start_of(const spans *spans, uint32_t span)
 {
@@ -50,23 +53,69 @@ static bool has_ended(const spans *spans, uint32_t span, uint64_t at)
     return its->end && crn_store_end(spans->store, its) <= at;
 }
 
-static int compare_places(const void *left, const void *right)
+static void push(walk *walk, uint32_t span)
 {
-    const place *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->lane > b->lane) - (a->lane < b->lane);
+    if (walk->open_count == walk->open_room) {
+        walk->open_room = walk->open_room ? walk->open_room * 2 : 64;
+        walk->open = crn_realloc(walk->open, walk->open_room, sizeof *walk->open);
+    }
+    walk->open[walk->open_count++] = span;
 }
 
-static void find_places(placing *placing)
+/* Returns the innermost span at a moment, CRN_SPAN_NONE if there is none. Begins anew if the moment
+ * is before the last one. */
+static uint32_t innermost(walk *walk, uint64_t at)
 {
-    const spans *spans = &placing->spans;
-    placing->places = crn_calloc(spans->lane_count + (size_t)1, sizeof *placing->places);
-    for (uint32_t lane = 0; lane < spans->lane_count; lane++)
-        if (spans->threads[lane] && spans->lane_first[lane] < spans->lane_first[lane + 1])
-            placing->places[placing->place_count++] = (place){spans->threads[lane], lane};
-    if (placing->place_count)
-        qsort(placing->places, placing->place_count, sizeof *placing->places, compare_places);
+    const spans *spans = walk->spans;
+    if (at < walk->at) {
+        walk->next = spans->lane_first[walk->lane];
+        walk->open_count = 0;
+    }
+    walk->at = at;
+    for (; walk->next < spans->lane_first[walk->lane + 1] && start_of(spans, walk->next) <= at;
+         walk->next++)
+        if (!has_ended(spans, walk->next, at))
+            push(walk, walk->next);
+    while (walk->open_count && has_ended(spans, walk->open[walk->open_count - 1], at))
+        walk->open_count--;
+    return walk->open_count ? walk->open[walk->open_count - 1] : CRN_SPAN_NONE;
+}
+
+/* ---- samples by thread ---- */
+
+static int compare_runs(const void *left, const void *right)
+{
+    const run *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Returns the runs of samples, sorted by thread. */
+static run *find_runs(const spans *spans, uint32_t *count)
+{
+    const crn_samples *samples = spans->samples;
+    const crn_thread_change *change = samples->changes, *last = change + samples->change_count;
+    run *runs = crn_calloc(spans->lane_count + (size_t)samples->change_count, sizeof *runs);
+    *count = 0;
+    for (uint32_t s = 0; s < samples->count;) {
+        uint32_t lane = samples->list[s].lane, thread = spans->threads[lane];
+        while (change < last && change->lane < lane)
+            change++;
+        for (; s < samples->count && samples->list[s].lane == lane;) {
+            for (; change < last && change->lane == lane && change->at <= samples->list[s].at;
+                 change++)
+                thread = change->thread;
+            uint64_t until = change < last && change->lane == lane ? change->at : UINT64_MAX;
+            uint32_t first = s;
+            while (s < samples->count && samples->list[s].lane == lane &&
+                   samples->list[s].at < until)
+                s++;
+            runs[(*count)++] = (run){thread, lane, first, s};
+        }
+    }
+    qsort(runs, *count, sizeof *runs, compare_runs);
+    return runs;
 }
 
 /* Returns true if the lanes may be of one machine: thread ids are unique within it. */
@@ -79,56 +128,62 @@ static bool is_same_machine(const crn_trace *about, uint32_t a, uint32_t b)
     return memcmp(first->boot, second->boot, sizeof first->boot) == 0;
 }
 
-static void push(placing *placing, uint32_t span)
-{
-    if (placing->open_count == placing->open_room) {
-        placing->open_room = placing->open_room ? placing->open_room * 2 : 64;
-        placing->open = crn_realloc(placing->open, placing->open_room, sizeof *placing->open);
-    }
-    placing->open[placing->open_count++] = span;
-}
+/* ---- entry ---- */
 
-/* Finds the innermost spans of a lane for samples in the order of their moments. */
-static void sweep(placing *placing, uint32_t lane, uint32_t sample, uint32_t end)
+typedef struct placing {
+    spans spans;
+    run *runs;
+    uint32_t run_count;
+    uint32_t *found; /* by sample */
+} placing;
+
+/* Finds the spans of a thread's samples in a period in which the walk's lane was that thread's. */
+static void place_thread(placing *placing, walk *walk, uint32_t thread, uint64_t from,
+                         uint64_t until)
 {
-    const spans *spans = &placing->spans;
-    uint32_t next = spans->lane_first[lane], last = spans->lane_first[lane + 1];
-    placing->open_count = 0;
-    for (; sample < end; sample++) {
-        uint64_t at = spans->samples->list[sample].at;
-        for (; next < last && start_of(spans, next) <= at; next++)
-            if (!has_ended(spans, next, at))
-                push(placing, next);
-        while (placing->open_count && has_ended(spans, placing->open[placing->open_count - 1], at))
-            placing->open_count--;
-        if (!placing->open_count)
+    const crn_sample *list = placing->spans.samples->list;
+    size_t r = CRN_BELOW(placing->runs, placing->run_count, thread, thread);
+    for (; thread && r < placing->run_count && placing->runs[r].thread == thread; r++) {
+        const run *run = &placing->runs[r];
+        if (!is_same_machine(placing->spans.about, run->lane, walk->lane))
             continue;
-        uint32_t span = placing->open[placing->open_count - 1], *found = &placing->found[sample];
-        if (*found == CRN_SPAN_NONE || start_of(spans, span) > start_of(spans, *found))
-            *found = span;
+        uint32_t s = run->first + (uint32_t)CRN_BELOW(list + run->first, run->end - run->first,
+                                                      at, from);
+        for (; s < run->end && list[s].at < until; s++) {
+            uint32_t span = innermost(walk, list[s].at), *found = &placing->found[s];
+            if (span != CRN_SPAN_NONE &&
+                (*found == CRN_SPAN_NONE ||
+                 start_of(&placing->spans, span) > start_of(&placing->spans, *found)))
+                *found = span;
+        }
     }
 }
 
 static uint32_t *place_samples(const spans *spans)
 {
+    const crn_samples *samples = spans->samples;
     placing placing = {.spans = *spans};
-    uint32_t count = spans->samples->count;
-    placing.found = crn_calloc(count + (size_t)1, sizeof *placing.found);
-    memset(placing.found, 0xff, count * sizeof *placing.found); /* CRN_SPAN_NONE */
-    if (!spans->threads || !count)
+    walk walk = {.spans = spans};
+    placing.found = crn_calloc(samples->count + (size_t)1, sizeof *placing.found);
+    memset(placing.found, 0xff, samples->count * sizeof *placing.found); /* CRN_SPAN_NONE */
+    if (!spans->threads || !samples->count)
         return placing.found;
-    find_places(&placing);
-    for (uint32_t s = 0; s < count;) {
-        uint32_t lane = spans->samples->list[s].lane, thread = spans->threads[lane], first = s;
-        while (s < count && spans->samples->list[s].lane == lane)
-            s++;
-        size_t p = CRN_BELOW(placing.places, placing.place_count, thread, thread);
-        for (; thread && p < placing.place_count && placing.places[p].thread == thread; p++)
-            if (is_same_machine(spans->about, lane, placing.places[p].lane))
-                sweep(&placing, placing.places[p].lane, first, s);
+    placing.runs = find_runs(spans, &placing.run_count);
+    for (uint32_t lane = 0, change = 0; lane < spans->lane_count; lane++) {
+        uint32_t thread = spans->threads[lane];
+        uint64_t from = 0;
+        walk.lane = lane;
+        walk.next = spans->lane_first[lane];
+        walk.at = walk.open_count = 0;
+        for (; change < samples->change_count && samples->changes[change].lane == lane; change++) {
+            place_thread(&placing, &walk, thread, from, samples->changes[change].at);
+            thread = samples->changes[change].thread;
+            from = samples->changes[change].at;
+        }
+        place_thread(&placing, &walk, thread, from, UINT64_MAX);
     }
-    crn_free(placing.places);
-    crn_free(placing.open);
+    crn_free(placing.runs);
+    crn_free(walk.open);
     return placing.found;
 }
 

@@ -11,6 +11,7 @@ void crn_samples_free(crn_samples *samples)
 {
     crn_free(samples->list);
     crn_free(samples->paths);
+    crn_free(samples->changes);
     *samples = (crn_samples){0};
 }
 
@@ -27,6 +28,7 @@ crn_samples crn_samples_copy(const crn_samples *samples)
     crn_samples copy = *samples;
     copy.list = copy_of(samples->list, samples->count, sizeof *copy.list);
     copy.paths = copy_of(samples->paths, samples->path_count, sizeof *copy.paths);
+    copy.changes = copy_of(samples->changes, samples->change_count, sizeof *copy.changes);
     return copy;
 }
 
@@ -88,6 +90,15 @@ void crn_samples_add(crn_samples_making *making, const crn_sample *sample)
     to->list[to->count++] = *sample;
 }
 
+void crn_samples_change(crn_samples_making *making, const crn_thread_change *change)
+{
+    crn_samples *to = making->to;
+    if (to->change_count == UINT32_MAX)
+        return;
+    to->changes = grow(to->changes, to->change_count, &making->change_room, sizeof *to->changes);
+    to->changes[to->change_count++] = *change;
+}
+
 /* Returns, by path of `from`, the same path in what is made, below the path `above`. With `first`,
  * blocks are replaced. */
 static uint32_t *map_paths(crn_samples_making *making, const crn_samples *from, uint32_t above,
@@ -115,6 +126,11 @@ static void join(crn_samples_making *making, const crn_samples *from, uint32_t l
         sample.path = paths[sample.path];
         sample.lane += lane;
         crn_samples_add(making, &sample);
+    }
+    for (uint32_t c = 0; c < from->change_count; c++) {
+        crn_thread_change change = from->changes[c];
+        change.lane += lane;
+        crn_samples_change(making, &change);
     }
 }
 
@@ -153,6 +169,16 @@ void crn_samples_below(crn_samples *samples, uint32_t block)
     change_paths(samples, true, block, NULL, NULL, 0);
 }
 
+static int compare_changes(const void *left, const void *right)
+{
+    const crn_thread_change *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
 static int compare(const void *left, const void *right)
 {
     const crn_sample *a = left, *b = right;
@@ -173,4 +199,6 @@ void crn_samples_sort(crn_samples *samples)
         sorted++;
     if (sorted < samples->count)
         qsort(samples->list, samples->count, sizeof *samples->list, compare);
+    if (samples->change_count)
+        qsort(samples->changes, samples->change_count, sizeof *samples->changes, compare_changes);
 }

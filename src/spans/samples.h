@@ -25,10 +25,18 @@ typedef struct crn_sample {
     uint32_t path;
 } crn_sample;
 
+/* From a moment on, a lane is another thread's. */
+typedef struct crn_thread_change {
+    uint64_t at; /* ns */
+    uint32_t lane;
+    uint32_t thread; /* the kernel's id; 0: not known */
+} crn_thread_change;
+
 typedef struct crn_samples {
-    uint32_t count, path_count; /* path_count: 0 if there are no samples */
-    crn_sample *list;           /* sorted by lane, then by moment */
+    uint32_t count, path_count, change_count; /* path_count: 0 if there are no samples */
+    crn_sample *list;                         /* sorted by lane, then by moment */
     crn_path *paths;
+    crn_thread_change *changes; /* sorted by lane, then by moment */
 } crn_samples;
 
 void crn_samples_free(crn_samples *samples);
@@ -40,7 +48,7 @@ crn_samples crn_samples_copy(const crn_samples *samples);
 typedef struct crn_samples_making {
     crn_samples *to;
     crn_interning *numbers; /* of paths, by caller and block */
-    uint32_t room, path_room;
+    uint32_t room, path_room, change_room;
 } crn_samples_making;
 
 /* Begins to add to empty samples. */
@@ -53,13 +61,15 @@ uint32_t crn_samples_path(crn_samples_making *making, uint32_t caller, uint32_t 
 /* Adds a sample. Ignores it if there are 2^32 - 1. */
 void crn_samples_add(crn_samples_making *making, const crn_sample *sample);
 
-/* Adds all samples of others, whose lanes begin at `lane` here. */
+void crn_samples_change(crn_samples_making *making, const crn_thread_change *change);
+
+/* Adds all samples and changes of others, whose lanes begin at `lane` here. */
 void crn_samples_join(crn_samples_making *making, const crn_samples *from, uint32_t lane);
 
 /* Puts a block in front of all paths, as the caller of what had none. */
 void crn_samples_below(crn_samples *samples, uint32_t block);
 
-/* Sorts samples that are sorted by lane by their moments, too. */
+/* Sorts samples and changes that are sorted by lane by their moments, too. */
 void crn_samples_sort(crn_samples *samples);
 
 /* Replaces each block b < count in all paths by blocks[first[b]] to blocks[first[b + 1] - 1], the

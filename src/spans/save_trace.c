@@ -23,6 +23,7 @@ typedef struct writer {
     uint32_t attribute, edge, counter, event, handoff, remote, weight, off_core;
     uint32_t histogram; /* next histogram; sorted by lane */
     uint32_t sample;    /* next sample; sorted by lane */
+    uint32_t change;    /* next change of threads; sorted by lane */
     uint32_t *contexts; /* by path of samples */
     crn_section details;
     uint64_t details_size;
@@ -285,23 +286,35 @@ static uint32_t *contexts_of_paths(const writer *writer)
     return contexts;
 }
 
+static void put_sample(writer *writer, crn_section *section, uint64_t *size, crn_disk_sample disk)
+{
+    if (!writer->saving->error)
+        writer->saving->error = crn_section_grow(section, *size + sizeof disk);
+    if (!writer->saving->error)
+        memcpy(section->base + *size, &disk, sizeof disk);
+    *size += sizeof disk;
+}
+
+/* Writes the changes of a lane's threads, then its samples. */
 static void put_samples(writer *writer, uint32_t lane)
 {
     const crn_samples *samples = &writer->trace->samples;
     crn_section section;
     uint64_t size = 0;
     crn_section_open(&section, &writer->saving->capture, CRN_SECTION_SAMPLES, 0, lane);
-    for (; writer->sample < samples->count && samples->list[writer->sample].lane == lane &&
-           !writer->saving->error;
+    for (; writer->change < samples->change_count && samples->changes[writer->change].lane == lane;
+         writer->change++) {
+        const crn_thread_change *change = &samples->changes[writer->change];
+        put_sample(writer, &section, &size,
+                   (crn_disk_sample){.at = writer->zero + change->at, .cpu = change->thread});
+    }
+    for (; writer->sample < samples->count && samples->list[writer->sample].lane == lane;
          writer->sample++) {
         const crn_sample *sample = &samples->list[writer->sample];
-        crn_disk_sample disk = {.at = writer->zero + sample->at,
-                                .record = writer->contexts[sample->path] + 1,
-                                .cpu = sample->cpu};
-        writer->saving->error = crn_section_grow(&section, size + sizeof disk);
-        if (!writer->saving->error)
-            memcpy(section.base + size, &disk, sizeof disk);
-        size += sizeof disk;
+        put_sample(writer, &section, &size,
+                   (crn_disk_sample){.at = writer->zero + sample->at,
+                                     .record = writer->contexts[sample->path] + 1,
+                                     .cpu = sample->cpu});
     }
     crn_section_close(&section);
 }

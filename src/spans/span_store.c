@@ -63,7 +63,7 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
         if (count >= CRN_LANES_MAX)
             return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
         store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
-        store->threads[store->lane_count] = disk.thread == CRN_THREADS_SEVERAL ? 0 : disk.thread;
+        store->threads[store->lane_count] = disk.thread;
         store->lane_numbers[store->lane_count++] = number;
         if (number == UINT32_MAX)
             break;

@@ -79,6 +79,12 @@ static uint32_t path_of(crn_store_opening *opening, crn_sampled_graph *graph, ui
 static void add(crn_store_opening *opening, crn_sampled_graph *graph, uint32_t lane,
                 const crn_disk_sample *disk)
 {
+    if (!disk->record) {
+        crn_samples_change(
+            &opening->samples,
+            &(crn_thread_change){crn_store_monotonic(opening, disk->at), lane, disk->cpu});
+        return;
+    }
     crn_sample sample = {.at = crn_store_monotonic(opening, disk->at),
                          .cpu = disk->cpu,
                          .lane = lane,

@@ -169,8 +169,8 @@ typedef struct crn_trace {
                                         one each */
     crn_span_remote *remotes;        /* sorted by span, at most one each */
     const char **lanes;              /* by lane: its name, or "" */
-    uint32_t *threads;               /* by lane: the kernel's id of its thread, 0 if it is not
-                                        known or there were several; NULL: of none */
+    uint32_t *threads;               /* by lane: the kernel's id of its first thread, 0 if it is
+                                        not known; NULL: of none. samples.changes has the others */
     uint64_t *origins; /* by lane: the name (crn_span_name_make) of its first span in the capture
                           that recorded it; the names of the following spans are consecutive */
     crn_trace_process *processes;

@@ -220,6 +220,11 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
         uint32_t number = crn_trace_process_of(trace, sample->lane);
         sample->at = moved(sample->at, &trace->processes[number], starts[number]);
     }
+    for (uint32_t c = 0; c < trace->samples.change_count; c++) {
+        crn_thread_change *change = &trace->samples.changes[c];
+        uint32_t number = crn_trace_process_of(trace, change->lane);
+        change->at = moved(change->at, &trace->processes[number], starts[number]);
+    }
 }
 
 /* Moves everything so that the earliest process begins at 0, and clamps the ends. */

@@ -2,7 +2,7 @@
  *
  * frames.c - 600 frames as spans: each decodes for 1.5 ms of processor time; one in ten also asks a
  * worker to blend, which takes 6 ms, and waits for it. Prints "done" and the sum of what its threads
- * used, ns.
+ * used, ns. With an argument: 200 frames, and a new thread for each job, which takes 40 ms.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,12 +12,13 @@
 
 #include <cairn/scope.h>
 
-enum { FRAMES = 600, SLOW_EVERY = 10, US = 1000 };
+enum { FRAMES = 600, FRAMES_OF_THREADS = 200, SLOW_EVERY = 10, US = 1000 };
 
 static volatile uint64_t sink;
 static sem_t asked, done;
 static cairn_handoff request;
 static int over;
+static uint64_t blend_ns = 6000 * US;
 
 static uint64_t used(void)
 {
@@ -43,7 +44,7 @@ __attribute__((noinline)) static void decode(void)
 
 __attribute__((noinline)) static void blend(void)
 {
-    spin(6000 * US);
+    spin(blend_ns);
     sink++;
 }
 
@@ -59,10 +60,44 @@ static void *work(void *data)
     return (void *)(uintptr_t)used();
 }
 
-int main(void)
+static void *work_once(void *data)
 {
+    (void)data;
+    CAIRN_ADOPT(request);
+    CAIRN_SCOPE("job");
+    blend();
+    return (void *)(uintptr_t)used();
+}
+
+/* A new thread for each job. */
+static void run_threads(void)
+{
+    uint64_t sum = 0;
+    blend_ns = 40000 * US;
+    for (int i = 0; i < FRAMES_OF_THREADS; i++) {
+        CAIRN_SCOPE("frame", .iteration = i);
+        decode();
+        if (i % SLOW_EVERY == 3) {
+            pthread_t worker;
+            void *of_worker;
+            request = cairn_handoff_take(cairn_thread_strand());
+            pthread_create(&worker, NULL, work_once, NULL);
+            pthread_join(worker, &of_worker);
+            sum += (uintptr_t)of_worker;
+        }
+    }
+    printf("done %llu\n", (unsigned long long)(used() + sum));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
     pthread_t worker;
     void *of_worker;
+    if (argc > 1) {
+        run_threads();
+        return 0;
+    }
     sem_init(&asked, 0, 0);
     sem_init(&done, 0, 0);
     pthread_create(&worker, NULL, work, NULL);

@@ -27,11 +27,11 @@ def rows(sql, *captures):
     return json.loads(run(CAIRN, "query", "--json", *captures, sql))["rows"]
 
 
-def record(program, *options):
+def record(program, *options, arguments=()):
     """Returns the processor time that the program has measured, ns."""
     for name in os.listdir(WORK):
         os.remove(os.path.join(WORK, name))
-    done = subprocess.run([CAIRN, "run", "--stacks", *options, "-o", CAPTURE, program], text=True,
+    done = subprocess.run([CAIRN, "run", "--stacks", *options, "-o", CAPTURE, program, *arguments], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=True)
     word, used = done.stdout.split()
     same((word, done.stderr), ("done", ""), "output")
@@ -89,6 +89,23 @@ def _():
 @case("a program that contains libcairn")
 def _():
     check(STATIC)
+
+
+@case("a new thread for each job: lanes that many threads have in turn")
+def _():
+    record(SHARED, arguments=["threads"])
+    both = os.path.join(WORK, "both.cairn")
+    run(CAIRN, "merge", "-o", both, CAPTURE, SAMPLES)
+    (lanes,), = rows("select count(*) from lanes where spans > 0", both)
+    assert lanes < 10, lanes  # of 21 threads
+    spans = dict(rows("select s.name, sum(x.cpu) from samples x join spans s on s.id = x.span group by 1", both))
+    assert 0.7 < spans["job"] / (20 * 40e6) < 1.15, spans
+    (wrong,), = rows("""select count(*) from samples x left join spans s on s.id = x.span
+                        where x.path like '%blend%' and coalesce(s.name, '') != 'job'""", both)
+    (right,), = rows("select count(*) from samples where path like '%blend%'", both)
+    assert wrong < right / 10, (wrong, right)
+    answer = json.loads(run(CAIRN, "explain", "--json", "--slow", "> 20ms", CAPTURE, "frame"))
+    assert "blend" in answer["answer"], answer["answer"]
 
 
 @case("sampled from outside")

@@ -149,6 +149,12 @@ static void make_samples(random_source *random, crn_trace *trace, uint32_t spans
     for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
         uint64_t now = 0;
         trace->threads[lane] = random_below(random, LANES_MAX);
+        for (uint32_t i = random_below(random, 5); i; i--) {
+            now += 1 + random_below(random, LENGTH / 3);
+            crn_samples_change(
+                &making, &(crn_thread_change){now, lane, random_below(random, LANES_MAX)});
+        }
+        now = 0;
         for (uint32_t i = random_below(random, spans / LANES_MAX + 1); i; i--) {
             now += 1 + random_below(random, LENGTH / 20);
             crn_samples_add(&making,
@@ -414,6 +420,12 @@ bool traces_are_equal(const crn_trace *left, const crn_trace *right, difference 
         SAME("sample", samples.list[i].at);
         SAME("sample", samples.list[i].cpu);
         SAME("sample", samples.list[i].lane);
+    }
+    SAME("trace", samples.change_count);
+    for (i = 0; i < left->samples.change_count; i++) {
+        SAME("change of threads", samples.changes[i].at);
+        SAME("change of threads", samples.changes[i].lane);
+        SAME("change of threads", samples.changes[i].thread);
     }
     SAME("trace", dangling);
     SAME("trace", length);

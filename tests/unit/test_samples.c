@@ -170,10 +170,12 @@ static void a_live_capture_has_whole_samples(void **state)
     assert_int_equal(reading.wrong, 0);
 }
 
-/* A lane tells its thread, until it has had two. */
+static pid_t other_thread;
+
 static void *use_lane(void *data)
 {
     setup *s = data;
+    other_thread = gettid();
     cairn_enter(s->strand, 1);
     cairn_leave(s->strand);
     cairn_lane_hand_over(s->lane);
@@ -211,32 +213,45 @@ static void lanes_tell_their_thread(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, use_lane, &s), 0);
     pthread_join(thread, NULL);
+    cairn_lane_set_thread(other, 13);
     trace = recorded_trace(path);
-    assert_int_equal(trace->threads[0], 0);
+    assert_int_equal(trace->threads[0], gettid());
     assert_int_equal(trace->threads[1], 12);
+    assert_int_equal(trace->samples.change_count, 2);
+    assert_int_equal(trace->samples.count, 0);
+    assert_int_equal(trace->samples.changes[0].lane, 0);
+    assert_int_equal(trace->samples.changes[0].thread, other_thread);
+    assert_int_equal(trace->samples.changes[1].lane, 1);
+    assert_int_equal(trace->samples.changes[1].thread, 13);
     crn_trace_free(trace);
     setup_close(&s);
 }
 
 /* ---- spans of samples ---- */
 
-/* Returns the span that began last among those that are open at the moment on lanes of the thread.
- */
-static uint32_t reference(const crn_trace *trace, const crn_sample *sample)
+static uint32_t thread_at(const crn_trace *trace, uint32_t lane, uint64_t at)
 {
-    uint32_t found = CRN_SPAN_NONE, thread = trace->threads[sample->lane];
+    uint32_t thread = trace->threads[lane];
+    for (uint32_t c = 0; c < trace->samples.change_count; c++)
+        if (trace->samples.changes[c].lane == lane && trace->samples.changes[c].at <= at)
+            thread = trace->samples.changes[c].thread;
+    return thread;
+}
+
+/* Returns the latest start of a span that is open at the moment on a lane that is the thread's at
+ * that moment; UINT64_MAX if there is none. */
+static uint64_t reference(const crn_trace *trace, const crn_sample *sample)
+{
+    uint64_t latest = UINT64_MAX;
+    uint32_t thread = thread_at(trace, sample->lane, sample->at);
     for (uint32_t s = 0; thread && s < trace->span_count; s++) {
         const crn_span *span = &trace->spans[s];
-        if (trace->threads[span->lane] != thread || span->start > sample->at ||
-            (!span->open && span->end <= sample->at))
-            continue;
-        if (found == CRN_SPAN_NONE || span->start >= trace->spans[found].start)
-            found = span->lane == (found == CRN_SPAN_NONE ? span->lane : trace->spans[found].lane) ||
-                            span->start > trace->spans[found].start
-                        ? s
-                        : found;
+        if (span->start <= sample->at && (span->open || span->end > sample->at) &&
+            (latest == UINT64_MAX || span->start > latest) &&
+            thread_at(trace, span->lane, sample->at) == thread)
+            latest = span->start;
     }
-    return found;
+    return latest;
 }
 
 static void samples_are_in_the_innermost_span(void **state)
@@ -250,13 +265,12 @@ static void samples_are_in_the_innermost_span(void **state)
         crn_span_store *store = crn_store_of(trace);
         uint32_t *spans = crn_samples_spans(trace), *same = crn_store_samples_spans(store);
         for (uint32_t s = 0; s < trace->samples.count; s++) {
-            uint32_t wanted = reference(trace, &trace->samples.list[s]);
+            uint64_t wanted = reference(trace, &trace->samples.list[s]);
             assert_int_equal(spans[s], same[s]);
-            if (wanted == CRN_SPAN_NONE || spans[s] == CRN_SPAN_NONE)
-                assert_int_equal(spans[s], wanted);
-            else
-                assert_int_equal(trace->spans[spans[s]].start, trace->spans[wanted].start);
-            inside += wanted != CRN_SPAN_NONE;
+            assert_true((spans[s] == CRN_SPAN_NONE) == (wanted == UINT64_MAX));
+            if (spans[s] != CRN_SPAN_NONE)
+                assert_int_equal(trace->spans[spans[s]].start, wanted);
+            inside += spans[s] != CRN_SPAN_NONE;
             all++;
         }
         crn_free(spans);

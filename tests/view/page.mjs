@@ -255,6 +255,17 @@ test("explain shows the figures of cairn explain", async () => {
   await shot("explain");
 });
 
+test("explain shows in which functions slow spans spend more", async () => {
+  const frames = files.indexOf("frames.cairn"), theirs = json("explain", "--json", "frames.cairn", "track").functions;
+  const block = json("query", "--json", "frames.cairn", "select id from blocks where name = 'track'").rows[0][0];
+  await go(`explain?file=${frames}&block=${block}`);
+  await settled('[data-what="functions"]');
+  same(theirs.list.map((row) => row.block.name), ["relocalize", "search"], "what it searches with");
+  same(await page.$$eval('[data-what="extra"]', (all) => all.map((one) => Number(one.dataset.value))), theirs.list.map((row) => row.slow - row.typical), "the differences");
+  same(await page.$$eval('[data-what="functions"] tbody th', (all) => all.map((one) => one.textContent.trim())), ["relocalize", "search"], "the functions");
+  await shot("explain-functions");
+});
+
 test("names include the enclosing blocks", async () => {
   const file = files.indexOf("other.cairn");
   const report = json("report", "--json", "other.cairn", "--flat", "--metric", "ticks", "--top", "100");

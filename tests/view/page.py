@@ -147,7 +147,8 @@ def capture_c(folder):
 
 def capture_frames(folder):
     """A camera at 60 Hz, a tracker and a display; every ninth image is tracked too late. A counter of
-    images that wait, log lines about late ones, and a tracker that waits, and then is ready."""
+    images that wait, log lines about late ones, and a tracker that waits, and then is ready. Samples of
+    the tracker: if it takes long, it searches."""
     lanes = {"camera": [], "tracker": [], "display": []}
     for i in range(45):
         start, took = i * 16000, 20000 if i % 9 == 4 else 4000
@@ -157,6 +158,12 @@ def capture_frames(folder):
                                     (i, start + 2500, start + 2500 + took, i, i, start + 1500))
             lanes["display"].append("span d%d %d %d display #%d" %
                                     (i, start + 3000 + took, start + 5000 + took, i))
+    lanes["tracker"].append("thread 5")
+    for i in range(45):
+        moments = [] if i % 9 == 5 else [1000, 3000] + (list(range(5000, 20000, 2000)) if i % 9 == 4 else [])
+        lanes["tracker"] += ["sample %d 2000 main track %s" %
+                             (i * 16000 + 2500 + at, "match" if at < 4000 else "relocalize search")
+                             for at in moments]
     lines = []
     for lane, spans in lanes.items():
         lines += ["lane " + lane] + spans
