@@ -297,8 +297,8 @@ static int run_native(const char *path, bool script)
         return CRN_EXIT_BAD;
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
-    bool sample = !given.alloc && !given.locks &&
-                  (script || given.stacks || !crn_run_uses_cairn(path));
+    bool sample =
+        !given.alloc && !given.locks && (script || given.stacks || !crn_run_uses_cairn(path));
     char *output = absolute(given.output), *sampled = NULL;
     if (sample)
         sampled = crn_run_is_pattern(output) ? crn_strdup(output) : crn_output_sampled(output);

@@ -13,7 +13,7 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-#define MOST_OF 0.8   /* a callee with this share of its caller's difference is named with it */
+#define MOST_OF 0.8     /* a callee with this share of its caller's difference is named with it */
 #define NEARLY_ALL 0.95 /* an only callee with this share is in its caller's row */
 
 enum { NAMED = 3 /* functions of a chain that are named: the last */ };
@@ -80,8 +80,8 @@ void crn_explain_add_functions(crn_words *words, const crn_explain_report *repor
 
 /* ---- table ---- */
 
-/* Adds a row for a function and those that only it calls and that have nearly all of its difference.
- * Returns the last of them. */
+/* Adds a row for a function and those that only it calls and that have nearly all of its
+ * difference. Returns the last of them. */
 static uint32_t add_row(crn_texts *texts, const crn_explain_report *report, uint32_t first,
                         uint32_t indent, double whole)
 {
@@ -129,13 +129,12 @@ void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
     putc('\n', out);
     if (texts.count)
         crn_texts_print(out, &texts, "processor time of functions in slow spans");
-    snprintf(line, sizeof line,
-             "functions: by %" PRIu32 " samples in slow spans and %" PRIu32
-             " in typical ones; %s%s",
-             its->slow_samples, its->typical_samples,
-             its->count ? "differences within chance are left out"
-                        : "no difference is beyond chance",
-             at < its->count ? "; --top 0 shows all" : "");
+    snprintf(
+        line, sizeof line,
+        "functions: by %" PRIu32 " samples in slow spans and %" PRIu32 " in typical ones; %s%s",
+        its->slow_samples, its->typical_samples,
+        its->count ? "differences within chance are left out" : "no difference is beyond chance",
+        at < its->count ? "; --top 0 shows all" : "");
     crn_terminal_style(out, CRN_STYLE_DIM);
     crn_terminal_wrapped(out, line);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
@@ -162,8 +161,7 @@ json_t *crn_explain_functions_json(const crn_explain_report *report)
     for (uint32_t i = 0; i < its->count && i < report->top; i++) {
         const crn_sampled_function *function = &its->list[i];
         json_t *row = json_object();
-        json_object_set_new(row, "block",
-                            crn_json_block(report->source->profile, function->block));
+        json_object_set_new(row, "block", crn_json_block(report->source->profile, function->block));
         json_object_set_new(row, "depth", crn_json_number(function->depth));
         json_object_set_new(row, "slow", real(function->slow));
         json_object_set_new(row, "typical", real(function->typical));

@@ -96,8 +96,7 @@ static void put_contexts(crn_profile_builder *builder, const crn_profile *profil
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t m = 0; m < profile->metric_count; m++)
         crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
-    contexts[0] =
-        crn_profile_builder_child(builder, crn_profile_builder_root(builder), program, 0);
+    contexts[0] = crn_profile_builder_child(builder, crn_profile_builder_root(builder), program, 0);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         if (c)
             contexts[c] = crn_profile_builder_child(builder, contexts[profile->parent[c]],

@@ -166,8 +166,8 @@ static void take_sampled(const crn_run *run, bool there, int status, uint64_t el
         fprintf(stderr, "%s: %s %s, so it was sampled from outside\n", crn_cli_name, run->path,
                 run->outside);
     if (there && !run->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "%s: programs that use libcairn wrote %s; %s has samples%s\n",
-                crn_cli_name, run->output, run->sampled, run->stacks ? "" : " of the others");
+        fprintf(stderr, "%s: programs that use libcairn wrote %s; %s has samples%s\n", crn_cli_name,
+                run->output, run->sampled, run->stacks ? "" : " of the others");
 }
 
 int crn_run_native(const crn_run *run)

@@ -40,7 +40,7 @@ struct crn_outside {
     volatile sig_atomic_t stopped;
     bool busy;
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced; /* samples whose moments were not kept */
+    uint64_t unplaced;                /* samples whose moments were not kept */
     double cpu_squares, wall_squares; /* µs² */
     uint64_t now;
     uint64_t addresses[CRN_FRAMES_MOST];

@@ -23,7 +23,7 @@ enum { LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth 
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced; /* samples whose moments were not kept */
+    uint64_t unplaced;                /* samples whose moments were not kept */
     uint64_t spent;                   /* ns, in handlers */
     double cpu_squares, wall_squares; /* µs² */
     bool busy;

@@ -368,10 +368,10 @@ CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t 
 CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount);
 
-/* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and keeps the moment, so that the sample can
- * be found in the spans of its thread. `at`: ns of CLOCK_MONOTONIC. Takes 16 bytes of the capture,
- * 64 MiB a lane at most. Returns false if the moment was not kept, for lack of space or while
- * recording is off. Thread: the lane's. */
+/* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and keeps the moment, so that the sample
+ * can be found in the spans of its thread. `at`: ns of CLOCK_MONOTONIC. Takes 16 bytes of the
+ * capture, 64 MiB a lane at most. Returns false if the moment was not kept, for lack of space or
+ * while recording is off. Thread: the lane's. */
 CAIRN_API bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length,
                                uint64_t at, uint64_t cpu);
 

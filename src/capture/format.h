@@ -287,8 +287,8 @@ typedef struct crn_disk_off_core {
 } crn_disk_off_core;
 
 /* A sample of processor time: the thread was in a context at a moment, and had used so much time
- * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. Or a
- * change of threads: from the moment on, the lane is another one's. */
+ * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. Or
+ * a change of threads: from the moment on, the lane is another one's. */
 typedef struct crn_disk_sample {
     uint64_t at;     /* ns of CLOCK_MONOTONIC; stored last; 0: no sample yet */
     uint32_t record; /* context: of the lane's graph, or if that is empty, as in merged captures, of

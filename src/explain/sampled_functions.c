@@ -13,7 +13,7 @@ enum { SIGMAS = 2 /* standard errors that a difference must exceed */ };
 #define LEAST_SHARE 0.02 /* of the largest difference: smaller ones are left out */
 
 typedef struct sums {
-    double slow, typical;               /* ns */
+    double slow, typical;                 /* ns */
     double slow_squares, typical_squares; /* ns² */
 } sums;
 
@@ -22,7 +22,7 @@ typedef struct tree {
     const crn_samples *samples;
     size_t block_count;
     double slow_count, typical_count; /* spans */
-    sums *paths;         /* with what the path's function called */
+    sums *paths;                      /* with what the path's function called */
     uint32_t *first, *next; /* by path: its first callee and its caller's next one; 0: none */
     bool *kept;
     double least; /* difference, ns */

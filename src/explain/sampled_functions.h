@@ -10,8 +10,8 @@
 
 /* A function where it was called from the one above it, with what it called. */
 typedef struct crn_sampled_function {
-    uint32_t block; /* less than the profile's number of blocks */
-    uint32_t depth; /* 0, or one more than its caller's */
+    uint32_t block;       /* less than the profile's number of blocks */
+    uint32_t depth;       /* 0, or one more than its caller's */
     double slow, typical; /* ns of processor time a span */
     double error;         /* standard error of slow - typical, ns */
 } crn_sampled_function;
@@ -26,8 +26,8 @@ typedef struct crn_sampled_functions {
 } crn_sampled_functions;
 
 /* Compares two sets of spans (bitmaps with slow_count and typical_count bits set). A sample counts
- * for the innermost of these spans that it was taken in, or that had handed off the work in which it
- * was. */
+ * for the innermost of these spans that it was taken in, or that had handed off the work in which
+ * it was. */
 crn_sampled_functions crn_sampled_functions_make(const crn_spans *spans, const uint64_t *slow,
                                                  uint32_t slow_count, const uint64_t *typical,
                                                  uint32_t typical_count);

@@ -338,9 +338,8 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
         second_pass(&working);
         make_parts(&working);
         crn_explain_factors(explain, &working.explained);
-        explain->functions =
-            crn_sampled_functions_make(spans, working.slow, explain->slow_count,
-                                       working.typical, explain->typical_count);
+        explain->functions = crn_sampled_functions_make(spans, working.slow, explain->slow_count,
+                                                        working.typical, explain->typical_count);
     }
     crn_free(working.list);
     crn_free(working.slow);

@@ -37,8 +37,8 @@ typedef struct crn_query_capture {
     crn_block_cost cost;
     crn_stack stack;
     uint32_t *sample_spans; /* by sample: its span; NULL until first used */
-    uint32_t span, block, context, lane, edge, span_edge, attribute, counter, event, off_core, sample,
-        note, metric;
+    uint32_t span, block, context, lane, edge, span_edge, attribute, counter, event, off_core,
+        sample, note, metric;
 } crn_query_capture;
 
 struct crn_query {

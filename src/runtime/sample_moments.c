@@ -5,7 +5,7 @@
 #include "runtime/stream.h"
 
 enum {
-    CHUNK = 512,          /* samples: a multiple of a page */
+    CHUNK = 512,            /* samples: a multiple of a page */
     MOST = 64 * 1024 * 1024 /* bytes of a lane */
 };
 

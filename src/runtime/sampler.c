@@ -356,7 +356,8 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     sampler->period_ns = profile->sample_period_ns;
     sampler->random = profile->seed;
     crn_sampler_resume(profile);
-    return crn_helper_start(&sampler->helper, "cairn-sampler", profile->cpu != CAIRN_CPU_OFF, run, profile)
+    return crn_helper_start(&sampler->helper, "cairn-sampler", profile->cpu != CAIRN_CPU_OFF, run,
+                            profile)
                ? CAIRN_OK
                : CAIRN_E_THREAD;
 }

@@ -382,8 +382,8 @@ static uint32_t number_of_thread(crn_interning *numbers, const crn_trace *trace,
     return thread ? crn_intern_number(numbers, (const char *)key, sizeof key) + 1 : 0;
 }
 
-/* Renames threads so that samples and spans of a thread still find each other. The processes must be
- * there. */
+/* Renames threads so that samples and spans of a thread still find each other. The processes must
+ * be there. */
 static void forget_threads(crn_trace *trace)
 {
     crn_interning *numbers = crn_interning_new();

@@ -147,8 +147,8 @@ static void place_thread(placing *placing, walk *walk, uint32_t thread, uint64_t
         const run *run = &placing->runs[r];
         if (!is_same_machine(placing->spans.about, run->lane, walk->lane))
             continue;
-        uint32_t s = run->first + (uint32_t)CRN_BELOW(list + run->first, run->end - run->first,
-                                                      at, from);
+        uint32_t s =
+            run->first + (uint32_t)CRN_BELOW(list + run->first, run->end - run->first, at, from);
         for (; s < run->end && list[s].at < until; s++) {
             uint32_t span = innermost(walk, list[s].at), *found = &placing->found[s];
             if (span != CRN_SPAN_NONE &&

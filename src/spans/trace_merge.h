@@ -22,8 +22,8 @@
  * parent; the root if there is none. Free it with crn_free. */
 uint32_t *crn_blocks_match(const crn_profile *from, const crn_profile *to);
 
-/* Sets each span's block to blocks[block]; blocks >= count become the root. Likewise in the paths of
- * samples. */
+/* Sets each span's block to blocks[block]; blocks >= count become the root. Likewise in the paths
+ * of samples. */
 void crn_trace_rename_blocks(crn_trace *trace, const uint32_t *blocks, uint32_t count);
 
 /* The same where several blocks may stand for block b, as for functions inlined into one another:

@@ -311,8 +311,9 @@ static crn_symbols_place *innermost(const resolving *resolving)
 static crn_symbols_stand_ins all_stand_ins(const resolving *resolving)
 {
     uint32_t count = resolving->profile->block_count, used = 0;
-    crn_symbols_stand_ins all = {crn_calloc(count + (size_t)1, sizeof *all.first),
-                                 crn_calloc(resolving->frame_count + (size_t)1, sizeof *all.blocks)};
+    crn_symbols_stand_ins all = {
+        crn_calloc(count + (size_t)1, sizeof *all.first),
+        crn_calloc(resolving->frame_count + (size_t)1, sizeof *all.blocks)};
     for (uint32_t b = 0; b < count; b++) {
         const stand_in *stand_in = &resolving->stand_ins[b];
         all.first[b] = used;

@@ -195,13 +195,12 @@ static void add_span(recording *recording)
     trace->spans = crn_realloc(trace->spans, s + (size_t)1, sizeof *trace->spans);
     recording->labels = crn_realloc(recording->labels, s + (size_t)1, sizeof *recording->labels);
     recording->labels[s] = crn_strdup(label);
-    trace->spans[s] =
-        (crn_span){.start = time_of(start),
-                   .open = strcmp(end, "-") == 0,
-                   .iteration = CAIRN_ITERATION_NONE,
-                   .block = block_of(recording, block),
-                   .parent = CRN_SPAN_NONE,
-                   .lane = trace->lane_count - 1};
+    trace->spans[s] = (crn_span){.start = time_of(start),
+                                 .open = strcmp(end, "-") == 0,
+                                 .iteration = CAIRN_ITERATION_NONE,
+                                 .block = block_of(recording, block),
+                                 .parent = CRN_SPAN_NONE,
+                                 .lane = trace->lane_count - 1};
     trace->spans[s].end = trace->spans[s].open ? trace->spans[s].start : time_of(end);
     if (trace->length < trace->spans[s].end)
         trace->length = trace->spans[s].end;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * frames.c - 600 frames as spans: each decodes for 1.5 ms of processor time; one in ten also asks a
- * worker to blend, which takes 6 ms, and waits for it. Prints "done" and the sum of what its threads
- * used, ns. With an argument: 200 frames, and a new thread for each job, which takes 40 ms.
+ * worker to blend, which takes 6 ms, and waits for it. Prints "done" and the sum of what its
+ * threads used, ns. With an argument: 200 frames, and a new thread for each job, which takes 40 ms.
  */
 #include <pthread.h>
 #include <semaphore.h>

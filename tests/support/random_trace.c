@@ -151,17 +151,16 @@ static void make_samples(random_source *random, crn_trace *trace, uint32_t spans
         trace->threads[lane] = random_below(random, LANES_MAX);
         for (uint32_t i = random_below(random, 5); i; i--) {
             now += 1 + random_below(random, LENGTH / 3);
-            crn_samples_change(
-                &making, &(crn_thread_change){now, lane, random_below(random, LANES_MAX)});
+            crn_samples_change(&making,
+                               &(crn_thread_change){now, lane, random_below(random, LANES_MAX)});
         }
         now = 0;
         for (uint32_t i = random_below(random, spans / LANES_MAX + 1); i; i--) {
             now += 1 + random_below(random, LENGTH / 20);
-            crn_samples_add(&making,
-                            &(crn_sample){.at = now,
-                                          .cpu = random_below(random, 5000),
-                                          .lane = lane,
-                                          .path = paths[random_below(random, 16)]});
+            crn_samples_add(&making, &(crn_sample){.at = now,
+                                                   .cpu = random_below(random, 5000),
+                                                   .lane = lane,
+                                                   .path = paths[random_below(random, 16)]});
         }
     }
     crn_samples_end(&making);

@@ -242,8 +242,8 @@ bool store_is_trace(crn_span_store *store, const crn_trace *trace, difference *f
 {
     return same_counts(store, trace, found) && same_spans(store, trace, found) &&
            same_edges(store, trace, found) && same_handoffs(store, trace, found) &&
-           same_samples(store, trace, found) &&
-           same_attributes(store, trace, found) && same_figures(store, trace, found);
+           same_samples(store, trace, found) && same_attributes(store, trace, found) &&
+           same_figures(store, trace, found);
 }
 
 static bool both_refuse(const crn_error *left, const crn_error *right, difference *found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_samples.c - samples of processor time with their moments: recorded and read, in which spans
- * they were taken and what replacing blocks makes of their paths, each against a slow reference, and
- * the functions in which slow spans spend more.
+ * they were taken and what replacing blocks makes of their paths, each against a slow reference,
+ * and the functions in which slow spans spend more.
  */
 #include <pthread.h>
 #include <string.h>
@@ -134,9 +134,8 @@ static void *read_on(void *data)
         reading->fewer += trace->samples.count < before;
         before = trace->samples.count;
         for (uint32_t s = 0; s < before; s++)
-            reading->wrong +=
-                blocks_of(&trace->samples, trace->samples.list[s].path, blocks) !=
-                trace->samples.list[s].cpu;
+            reading->wrong += blocks_of(&trace->samples, trace->samples.list[s].path, blocks) !=
+                              trace->samples.list[s].cpu;
         crn_trace_free(trace);
     }
     return NULL;
@@ -291,8 +290,8 @@ static void samples_stay_on_their_machine(void **state)
         random_world world = random_world_make(&random, 3, 100, 1000);
         crn_trace *merged = NULL;
         crn_error error;
-        assert_true(crn_trace_merge((const crn_trace *const *)world.traces, world.count, &merged,
-                                    &error));
+        assert_true(
+            crn_trace_merge((const crn_trace *const *)world.traces, world.count, &merged, &error));
         uint32_t *spans = crn_samples_spans(merged);
         for (uint32_t s = 0; s < merged->samples.count; s++) {
             if (spans[s] == CRN_SPAN_NONE)
@@ -433,7 +432,8 @@ static void functions_add_up(void **state)
     for (uint64_t run = 0; run < scale(300); run++) {
         crn_trace *trace = random_trace(&random, 300);
         crn_spans *spans = crn_spans_make(trace, RANDOM_BLOCKS);
-        uint64_t *slow = crn_bits_new(trace->span_count), *typical = crn_bits_new(trace->span_count);
+        uint64_t *slow = crn_bits_new(trace->span_count),
+                 *typical = crn_bits_new(trace->span_count);
         uint32_t slow_count = 0, typical_count = 0;
         for (uint32_t s = 0; s < trace->span_count; s++) {
             bool is_slow = random_chance(&random, 1, 5);
