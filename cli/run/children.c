@@ -72,11 +72,11 @@ void crn_run_captures_free(crn_list *captures)
 
 /* ---- merging ---- */
 
-/* A process's capture, and what is below a block for its program. */
+/* A process's samples, and a profile that has their blocks and nothing else. */
 typedef struct process {
-    crn_profile *profile;
-    crn_trace *trace;
-    bool read; /* otherwise both are NULL */
+    crn_profile *blocks;
+    crn_trace *trace; /* NULL, like `blocks`, without samples */
+    bool read;
 } process;
 
 static uint32_t program_block(crn_profile_builder *builder, const crn_profile *profile)
@@ -107,39 +107,62 @@ static void put_contexts(crn_profile_builder *builder, const crn_profile *profil
     crn_free(contexts);
 }
 
-/* Puts all contexts, and the paths of samples, below a block named like the program. */
-static void put_below_program(process *process)
+/* Adds the profile's blocks, by whose numbers `blocks` gets the builder's, and one named like the
+ * program, which is returned. */
+static uint32_t put_blocks(crn_profile_builder *builder, const crn_profile *profile,
+                           uint32_t *blocks)
 {
-    crn_profile *profile = process->profile;
-    crn_profile_builder *builder = crn_profile_builder_new();
-    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
     for (uint32_t b = 1; b < profile->block_count; b++)
         blocks[b] = crn_profile_builder_block(builder, &profile->blocks[b]);
-    uint32_t program = program_block(builder, profile);
+    return program_block(builder, profile);
+}
+
+/* Returns the profile with all its contexts below a block named like its program. */
+static crn_profile *below_program(const crn_profile *profile)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    uint32_t program = put_blocks(builder, profile, blocks);
     put_contexts(builder, profile, program, blocks);
     for (size_t i = 0; i < profile->note_count; i++)
         crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    crn_free(blocks);
+    return crn_profile_builder_end(builder);
+}
+
+/* Puts the paths of samples below that block, too. */
+static void put_below_program(process *process, const crn_profile *profile)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    uint32_t program = put_blocks(builder, profile, blocks);
     crn_trace_rename_blocks(process->trace, blocks, profile->block_count);
     crn_samples_below(&process->trace->samples, program);
-    process->profile = crn_profile_builder_end(builder);
+    process->blocks = crn_profile_builder_end(builder);
     crn_free(blocks);
-    crn_profile_free(profile);
 }
 
 static void add(crn_merge *merge, const char *path, process *process)
 {
     crn_error error = {0};
-    process->profile = crn_profile_load(path, &error);
-    process->trace = process->profile ? crn_trace_load(path, &error) : NULL;
+    crn_profile *profile = crn_profile_load(path, &error);
+    process->trace = profile ? crn_trace_load(path, &error) : NULL;
     process->read = process->trace != NULL;
     if (!process->read) {
         crn_cli_fail("%s", error.message);
-        crn_profile_free(process->profile);
-        process->profile = NULL;
+        crn_profile_free(profile);
         return;
     }
-    put_below_program(process);
-    crn_merge_add(merge, process->profile);
+    crn_profile *below = below_program(profile);
+    crn_merge_add(merge, below);
+    crn_profile_free(below);
+    if (process->trace->samples.count) {
+        put_below_program(process, profile);
+    } else {
+        crn_trace_free(process->trace);
+        process->trace = NULL;
+    }
+    crn_profile_free(profile);
 }
 
 /* Returns the samples of all processes, NULL after an error or if there are none. */
@@ -150,10 +173,10 @@ static crn_trace *join(const process *processes, size_t count, const crn_profile
     crn_error error = {0};
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!processes[i].read || !processes[i].trace->samples.count)
+        if (!processes[i].trace)
             continue;
-        uint32_t *blocks = crn_blocks_match(processes[i].profile, sum);
-        crn_trace_rename_blocks(processes[i].trace, blocks, processes[i].profile->block_count);
+        uint32_t *blocks = crn_blocks_match(processes[i].blocks, sum);
+        crn_trace_rename_blocks(processes[i].trace, blocks, processes[i].blocks->block_count);
         crn_free(blocks);
         traces[used++] = processes[i].trace;
     }
@@ -173,13 +196,13 @@ static void merge_into(const char *path, const crn_list *others)
     for (size_t i = 0; i < count; i++)
         add(merge, i ? others->list[i - 1] : path, &processes[i]);
     crn_profile *sum = crn_merge_end(merge);
-    crn_trace *joined = processes[0].read ? join(processes, count, sum) : NULL;
+    crn_trace *joined = join(processes, count, sum);
     if (processes[0].read && crn_cli_save_spans(sum, joined, path) == CRN_EXIT_OK)
         for (size_t i = 1; i < count; i++)
             if (processes[i].read)
                 unlink(others->list[i - 1]);
     for (size_t i = 0; i < count; i++) {
-        crn_profile_free(processes[i].profile);
+        crn_profile_free(processes[i].blocks);
         crn_trace_free(processes[i].trace);
     }
     crn_trace_free(joined);

@@ -43,6 +43,8 @@ def sampled(*command, options=(), cwd=WORK):
     if os.path.exists(capture):
         report = report_of(capture, "cpu")
         report["wall"] = report_of(capture, "wall")["flat"]
+        recorded, = json.loads(run(CAIRN, "query", "--json", capture, "select sum(cpu) from samples"))["rows"][0]
+        same(recorded or 0, total(report, "cpu"), "processor time of all samples")
     return output, process.returncode, report
 
 
