@@ -35,16 +35,6 @@ static bool is_carried_on(const crn_sampled_functions *its, uint32_t i, double s
            extra_of(&its->list[i + 1]) >= share * extra_of(&its->list[i]);
 }
 
-/* Returns true if function i + 1 is the only one listed that function i calls. */
-static bool is_only_callee(const crn_sampled_functions *its, uint32_t i)
-{
-    uint32_t depth = its->list[i].depth + 1;
-    for (uint32_t k = i + 2; k < its->count && its->list[k].depth >= depth; k++)
-        if (its->list[k].depth == depth)
-            return false;
-    return true;
-}
-
 /* Adds the names of functions `first` to `last`, which call each other: those that fit. */
 static void add_chain(crn_words *words, const crn_explain_report *report, uint32_t first,
                       uint32_t last)
@@ -89,7 +79,7 @@ static uint32_t add_row(crn_texts *texts, const crn_explain_report *report, uint
     char text[CRN_FIGURE_SIZE];
     crn_words words;
     uint32_t last = first;
-    while (is_carried_on(its, last, NEARLY_ALL) && is_only_callee(its, last))
+    while (is_carried_on(its, last, NEARLY_ALL) && its->list[last + 1].only)
         last++;
     const crn_sampled_function *function = &its->list[last];
     crn_texts_row *row = crn_texts_add(texts);

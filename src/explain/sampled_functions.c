@@ -160,6 +160,7 @@ static void list(const tree *tree, uint32_t above, crn_sampled_functions *functi
         functions->list[functions->count++] = (crn_sampled_function){
             .block = block < tree->block_count ? block : 0, /* a live capture may have more */
             .depth = depth,
+            .only = tree->first[tree->samples->paths[path].caller] == path && !tree->next[path],
             .slow = its->slow / tree->slow_count,
             .typical = its->typical / tree->typical_count,
             .error = error_of(tree, path)};

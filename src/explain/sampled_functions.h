@@ -12,6 +12,7 @@
 typedef struct crn_sampled_function {
     uint32_t block;       /* less than the profile's number of blocks */
     uint32_t depth;       /* 0, or one more than its caller's */
+    bool only;            /* the only one in the list that its caller calls */
     double slow, typical; /* ns of processor time a span */
     double error;         /* standard error of slow - typical, ns */
 } crn_sampled_function;

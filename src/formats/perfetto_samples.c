@@ -8,7 +8,11 @@
 #include "base/text.h"
 #include "formats/perfetto.h"
 
-enum { MODE_USER = 2 };
+enum {
+    MODE_USER = 2,
+    FRAMES_MOST =
+        1024 /* of a stack; the outermost are left out. A damaged file can have any path */
+};
 
 typedef struct putting {
     crn_perfetto *perfetto;
@@ -50,14 +54,15 @@ static void put_path(putting *putting, uint32_t path)
     Perfetto__Protos__Callstack stack = PERFETTO__PROTOS__CALLSTACK__INIT, *stacks = &stack;
     Perfetto__Protos__InternedData data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
     size_t length = 0;
-    for (uint32_t p = path; p != CRN_PATH_NONE; p = putting->samples->paths[p].caller)
+    for (uint32_t p = path; p != CRN_PATH_NONE && length < FRAMES_MOST;
+         p = putting->samples->paths[p].caller)
         length++;
     if (length > putting->room) {
         putting->room = length * 2;
         putting->frames = crn_realloc(putting->frames, putting->room, sizeof *putting->frames);
     }
     size_t at = length;
-    for (uint32_t p = path; p != CRN_PATH_NONE; p = putting->samples->paths[p].caller) {
+    for (uint32_t p = path; at; p = putting->samples->paths[p].caller) {
         uint32_t block = block_of(putting, p);
         if (!putting->named[block])
             put_frame(putting, block);

@@ -479,6 +479,38 @@ static void functions_add_up(void **state)
     }
 }
 
+/* A damaged file can have any path: nothing takes time by the square of its length. */
+static void a_very_long_path(void **state)
+{
+    (void)state;
+    enum { LENGTH = 400000 };
+    crn_trace *trace = crn_calloc(1, sizeof *trace);
+    uint32_t threads[] = {1};
+    const char *lanes[] = {"main"};
+    crn_span spans[] = {{.end = LENGTH, .block = 1, .parent = CRN_SPAN_NONE},
+                        {.start = LENGTH, .end = 2 * LENGTH, .block = 1, .parent = CRN_SPAN_NONE}};
+    *trace = (crn_trace){
+        .spans = spans, .span_count = 2, .lanes = lanes, .lane_count = 1, .threads = threads};
+    crn_samples_making making;
+    crn_samples_begin(&making, &trace->samples);
+    uint32_t path = CRN_PATH_NONE;
+    for (uint64_t i = 0; i < LENGTH; i++) {
+        path = crn_samples_path(&making, path, 1 + i % 3);
+        crn_samples_add(&making, &(crn_sample){.at = i, .cpu = 1000, .path = path});
+    }
+    crn_samples_end(&making);
+    crn_spans *its = crn_spans_make(trace, 4);
+    uint64_t slow[] = {1}, typical[] = {2};
+    crn_sampled_functions functions = crn_sampled_functions_make(its, slow, 1, typical, 1);
+    assert_int_equal(functions.slow_samples, LENGTH);
+    assert_true(functions.count > LENGTH / 2);
+    assert_true(functions.list[1].only);
+    crn_sampled_functions_free(&functions);
+    crn_spans_free(its);
+    crn_samples_free(&trace->samples);
+    crn_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +522,7 @@ int main(void)
         cmocka_unit_test(paths_are_replaced_block_by_block),
         cmocka_unit_test(functions_of_slow_spans),
         cmocka_unit_test(functions_add_up),
+        cmocka_unit_test(a_very_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
