@@ -68,6 +68,7 @@ void crn_lane_abandon(cairn_lane *lane)
     lane->disk = &disk;
     lane->spans = lane->details = (crn_stream){0};
     lane->histograms = NULL;
+    lane->samples = NULL;
     lane->counted = NULL;
     lane->old_graphs = NULL;
     lane->foreign = NULL;

@@ -41,6 +41,8 @@ static crn_disk_sample *take(crn_sample_space *samples)
 
 static bool put(cairn_lane *lane, uint64_t at, uint32_t record, uint32_t cpu)
 {
+    if (crn_lane_is_buried(lane))
+        return false;
     if (!lane->samples)
         lane->samples = make(lane);
     crn_disk_sample *sample = lane->samples ? take(lane->samples) : NULL;

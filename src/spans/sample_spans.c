@@ -95,18 +95,21 @@ static int compare_runs(const void *left, const void *right)
 static run *find_runs(const spans *spans, uint32_t *count)
 {
     const crn_samples *samples = spans->samples;
-    const crn_thread_change *change = samples->changes, *last = change + samples->change_count;
-    run *runs = crn_calloc(spans->lane_count + (size_t)samples->change_count, sizeof *runs);
+    const crn_thread_change *changes = samples->changes;
+    uint32_t change = 0, last = samples->change_count;
+    run *runs = crn_calloc(spans->lane_count + (size_t)last, sizeof *runs);
     *count = 0;
     for (uint32_t s = 0; s < samples->count;) {
         uint32_t lane = samples->list[s].lane, thread = spans->threads[lane];
-        while (change < last && change->lane < lane)
+        while (change < last && changes[change].lane < lane)
             change++;
-        for (; s < samples->count && samples->list[s].lane == lane;) {
-            for (; change < last && change->lane == lane && change->at <= samples->list[s].at;
+        while (s < samples->count && samples->list[s].lane == lane) {
+            for (; change < last && changes[change].lane == lane &&
+                   changes[change].at <= samples->list[s].at;
                  change++)
-                thread = change->thread;
-            uint64_t until = change < last && change->lane == lane ? change->at : UINT64_MAX;
+                thread = changes[change].thread;
+            bool more = change < last && changes[change].lane == lane;
+            uint64_t until = more ? changes[change].at : UINT64_MAX;
             uint32_t first = s;
             while (s < samples->count && samples->list[s].lane == lane &&
                    samples->list[s].at < until)
