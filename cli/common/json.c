@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <cairn/host.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,11 @@ json_t *crn_json_text(const char *text)
 json_t *crn_json_number(uint64_t number)
 {
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
+}
+
+json_t *crn_json_real(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
 }
 
 /* Writes DEL as an escape: JSON_ENSURE_ASCII leaves it. */

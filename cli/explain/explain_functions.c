@@ -3,7 +3,6 @@
  * The functions in which slow spans spend more processor time, by samples.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,11 +131,6 @@ void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
 
 /* ---- JSON ---- */
 
-static json_t *real(double number)
-{
-    return isfinite(number) ? json_real(number) : json_null();
-}
-
 json_t *crn_explain_functions_json(const crn_explain_report *report)
 {
     const crn_sampled_functions *its = &report->explain->functions;
@@ -145,17 +139,17 @@ json_t *crn_explain_functions_json(const crn_explain_report *report)
     json_t *json = json_object(), *list = json_array();
     json_object_set_new(json, "slow_samples", crn_json_number(its->slow_samples));
     json_object_set_new(json, "typical_samples", crn_json_number(its->typical_samples));
-    json_object_set_new(json, "slow", real(its->slow));
-    json_object_set_new(json, "typical", real(its->typical));
-    json_object_set_new(json, "error", real(its->error));
+    json_object_set_new(json, "slow", crn_json_real(its->slow));
+    json_object_set_new(json, "typical", crn_json_real(its->typical));
+    json_object_set_new(json, "error", crn_json_real(its->error));
     for (uint32_t i = 0; i < its->count && i < report->top; i++) {
         const crn_sampled_function *function = &its->list[i];
         json_t *row = json_object();
         json_object_set_new(row, "block", crn_json_block(report->source->profile, function->block));
         json_object_set_new(row, "depth", crn_json_number(function->depth));
-        json_object_set_new(row, "slow", real(function->slow));
-        json_object_set_new(row, "typical", real(function->typical));
-        json_object_set_new(row, "error", real(function->error));
+        json_object_set_new(row, "slow", crn_json_real(function->slow));
+        json_object_set_new(row, "typical", crn_json_real(function->typical));
+        json_object_set_new(row, "error", crn_json_real(function->error));
         json_array_append_new(list, row);
     }
     json_object_set_new(json, "list", list);

@@ -2,18 +2,11 @@
  *
  * The JSON of `cairn explain`: docs/REPORT_JSON.md.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/memory.h"
 #include "cli/common/json.h"
 #include "explain.h"
-
-/* Returns a number, null if it is not finite. */
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
 
 static void set_number(json_t *json, const char *key, uint64_t number)
 {
@@ -30,12 +23,12 @@ static json_t *part_json(const crn_explain_report *report, const crn_explain_par
                         crn_explain_is_own(part->kind)
                             ? json_null()
                             : crn_json_block(report->source->profile, part->block));
-    json_object_set_new(json, "share", real(part->share));
-    json_object_set_new(json, "mean", real(part->mean));
-    json_object_set_new(json, "deviation", real(part->deviation));
-    json_object_set_new(json, "slow", real(part->slow));
-    json_object_set_new(json, "typical", real(part->typical));
-    json_object_set_new(json, "extra", real(part->extra));
+    json_object_set_new(json, "share", crn_json_real(part->share));
+    json_object_set_new(json, "mean", crn_json_real(part->mean));
+    json_object_set_new(json, "deviation", crn_json_real(part->deviation));
+    json_object_set_new(json, "slow", crn_json_real(part->slow));
+    json_object_set_new(json, "typical", crn_json_real(part->typical));
+    json_object_set_new(json, "extra", crn_json_real(part->extra));
     return json;
 }
 
@@ -49,7 +42,7 @@ static json_t *value_json(const crn_explain_report *report, const crn_explain_fa
         return number > 0 ? crn_json_block(source->profile, (uint32_t)number) : json_null();
     if (factor->kind == CRN_FACTOR_LANE)
         return crn_json_text(source->trace->lanes[(uint32_t)number]);
-    return real(number);
+    return crn_json_real(number);
 }
 
 static json_t *group_json(const crn_explain_report *report, const crn_explain_factor *factor,
@@ -59,13 +52,13 @@ static json_t *group_json(const crn_explain_report *report, const crn_explain_fa
         return json_null();
     json_t *json = json_object();
     if (factor->number) {
-        json_object_set_new(json, "from", real(group->low));
-        json_object_set_new(json, "to", real(group->high));
+        json_object_set_new(json, "from", crn_json_real(group->low));
+        json_object_set_new(json, "to", crn_json_real(group->high));
     } else {
         json_object_set_new(json, "value", value_json(report, factor, group->text, group->low));
     }
     set_number(json, "count", group->count);
-    json_object_set_new(json, "mean", real(group->mean));
+    json_object_set_new(json, "mean", crn_json_real(group->mean));
     return json;
 }
 
@@ -79,15 +72,15 @@ static json_t *factor_json(const crn_explain_report *report, const crn_explain_f
     json_object_set_new(json, "of", json_string(kinds[factor->kind]));
     json_object_set_new(json, "name", crn_json_text(factor->name));
     json_object_set_new(json, "verdict", json_string(verdicts[factor->verdict]));
-    json_object_set_new(json, "explained", real(factor->explained));
-    json_object_set_new(json, "chance", real(factor->chance));
+    json_object_set_new(json, "explained", crn_json_real(factor->explained));
+    json_object_set_new(json, "chance", crn_json_real(factor->chance));
     set_number(json, "count", factor->count);
     set_number(json, "values", factor->values);
-    json_object_set_new(json, "slope", line ? real(factor->slope) : json_null());
+    json_object_set_new(json, "slope", line ? crn_json_real(factor->slope) : json_null());
     json_object_set_new(json, "slowest", group_json(report, factor, &factor->slowest));
     json_object_set_new(json, "fastest", group_json(report, factor, &factor->fastest));
-    json_object_set_new(json, "slow", real(factor->slow));
-    json_object_set_new(json, "typical", real(factor->typical));
+    json_object_set_new(json, "slow", crn_json_real(factor->slow));
+    json_object_set_new(json, "typical", crn_json_real(factor->typical));
     json_object_set_new(json, "common",
                         factor->number
                             ? json_null()
@@ -102,11 +95,11 @@ static json_t *slow_json(const crn_explain *explain)
     json_t *json = json_object();
     set_number(json, "count", explain->slow_count);
     set_number(json, "from", explain->slow_from);
-    json_object_set_new(json, "mean", real(explain->slow_mean));
+    json_object_set_new(json, "mean", crn_json_real(explain->slow_mean));
     set_number(json, "typical_count", explain->typical_count);
     set_number(json, "typical_from", explain->typical_from);
     set_number(json, "typical_to", explain->typical_to);
-    json_object_set_new(json, "typical_mean", real(explain->typical_mean));
+    json_object_set_new(json, "typical_mean", crn_json_real(explain->typical_mean));
     return json;
 }
 
@@ -118,7 +111,7 @@ static json_t *rest_json(const crn_explain_report *report)
     json_t *json = json_object(), *parts = json_array(), *factors = json_array();
     set_number(json, "count", rest->count);
     set_number(json, "max", rest->max);
-    json_object_set_new(json, "variance", real(rest->variance));
+    json_object_set_new(json, "variance", crn_json_real(rest->variance));
     for (uint32_t p = 0; p < rest->part_count && p < report->top; p++)
         json_array_append_new(parts, part_json(report, &rest->parts[p]));
     for (uint32_t f = 0; f < rest->factor_count && f < report->top; f++)
@@ -149,12 +142,12 @@ static json_t *stages_json(const crn_explain_report *report)
         const crn_explain_stage *stage = &stages[i];
         json_t *json = json_object();
         json_object_set_new(json, "block", crn_json_block(report->source->profile, stage->block));
-        json_object_set_new(json, "mean", real(stage->mean));
-        json_object_set_new(json, "queue", real(stage->queue));
-        json_object_set_new(json, "work", real(stage->work));
-        json_object_set_new(json, "wait", real(stage->wait));
-        json_object_set_new(json, "slow", real(stage->slow));
-        json_object_set_new(json, "typical", real(stage->typical));
+        json_object_set_new(json, "mean", crn_json_real(stage->mean));
+        json_object_set_new(json, "queue", crn_json_real(stage->queue));
+        json_object_set_new(json, "work", crn_json_real(stage->work));
+        json_object_set_new(json, "wait", crn_json_real(stage->wait));
+        json_object_set_new(json, "slow", crn_json_real(stage->slow));
+        json_object_set_new(json, "typical", crn_json_real(stage->typical));
         json_array_append_new(all, json);
     }
     crn_free(stages);
@@ -185,9 +178,9 @@ void crn_explain_json(FILE *out, const crn_explain_report *report)
     crn_json_write_member(out, "open", crn_json_number(explain->open));
     crn_json_write_member(out, "nested", crn_json_number(explain->nested));
     crn_json_write_member(out, "outside", crn_json_number(explain->outside));
-    crn_json_write_member(out, "mean", real(explain->mean));
-    crn_json_write_member(out, "deviation", real(explain->deviation));
-    crn_json_write_member(out, "variance", real(explain->variance));
+    crn_json_write_member(out, "mean", crn_json_real(explain->mean));
+    crn_json_write_member(out, "deviation", crn_json_real(explain->deviation));
+    crn_json_write_member(out, "variance", crn_json_real(explain->variance));
     crn_json_write_member(out, "min", crn_json_number(explain->min));
     crn_json_write_member(out, "median", crn_json_number(explain->median));
     crn_json_write_member(out, "p95", crn_json_number(explain->p95));

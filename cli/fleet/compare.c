@@ -34,10 +34,8 @@ static json_t *change_json(const crn_fleet_groups *groups, const crn_fleet_chang
     }
     json_object_set_new(json, "before", json_real(change->before));
     json_object_set_new(json, "after", json_real(change->after));
-    json_object_set_new(json, "change_low",
-                        isfinite(change->low) ? json_real(change->low) : json_null());
-    json_object_set_new(json, "change_high",
-                        isfinite(change->high) ? json_real(change->high) : json_null());
+    json_object_set_new(json, "change_low", crn_json_real(change->low));
+    json_object_set_new(json, "change_high", crn_json_real(change->high));
     json_object_set_new(json, "p", json_real(change->p));
     json_object_set_new(json, "beyond_noise", json_boolean(is_sure(change)));
     return json;

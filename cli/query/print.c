@@ -242,7 +242,7 @@ static json_t *value_json(crn_value value)
     case CRN_VALUE_INTEGER:
         return json_integer(value.integer);
     case CRN_VALUE_NUMBER: /* JSON has no other numbers */
-        return isfinite(value.number) ? json_real(value.number) : json_null();
+        return crn_json_real(value.number);
     case CRN_VALUE_TEXT:
         return crn_json_text(value.text);
     case CRN_VALUE_BLOB: {

@@ -21,7 +21,7 @@ static json_t *attribute_json(const crn_attribute *attribute)
     case CRN_ATTRIBUTE_INTEGER:
         return json_integer(attribute->value.integer);
     case CRN_ATTRIBUTE_NUMBER: /* JSON has only finite numbers */
-        return isfinite(attribute->value.number) ? json_real(attribute->value.number) : json_null();
+        return crn_json_real(attribute->value.number);
     default:
         return crn_json_text(attribute->value.text);
     }

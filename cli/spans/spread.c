@@ -270,7 +270,7 @@ static json_t *value_json(const crn_spread *spread)
     case CRN_HISTOGRAM_INTEGER:
         return json_integer((int64_t)spread->value);
     case CRN_HISTOGRAM_NUMBER:
-        return isfinite(number) ? json_real(number) : json_null();
+        return crn_json_real(number);
     case CRN_HISTOGRAM_TEXT:
         return crn_json_text(spread->text);
     default:
