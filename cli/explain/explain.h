@@ -40,8 +40,8 @@ typedef struct crn_explain_stage {
  * crn_free. */
 crn_explain_stage *crn_explain_stages(const crn_explain_report *report, uint32_t *count);
 
-/* What samples tell of slow spans, nothing without samples: a sentence, a table, JSON (null without
- * samples). */
+/* Write the functions in which slow spans spend more processor time, as a sentence, a table and
+ * JSON. Without samples they write nothing, and the JSON is null. */
 void crn_explain_add_functions(crn_words *words, const crn_explain_report *report);
 void crn_explain_functions_text(FILE *out, const crn_explain_report *report);
 json_t *crn_explain_functions_json(const crn_explain_report *report);

@@ -25,7 +25,6 @@ typedef struct tree {
     sums *paths;                      /* with what the path's function called */
     uint32_t *first, *next; /* by path: its first callee and its caller's next one; 0: none */
     bool *kept;
-    double least; /* difference, ns */
 } tree;
 
 static double extra_of(const tree *tree, uint32_t path)
@@ -98,10 +97,9 @@ static void keep(tree *tree)
     double most = 0;
     for (uint32_t p = 0; p < tree->samples->path_count; p++)
         most = fmax(most, fabs(extra_of(tree, p)));
-    tree->least = most * LEAST_SHARE;
     for (uint32_t p = tree->samples->path_count; p-- > 1;) {
         double extra = fabs(extra_of(tree, p));
-        tree->kept[p] |= extra >= tree->least && extra > SIGMAS * error_of(tree, p);
+        tree->kept[p] |= extra >= most * LEAST_SHARE && extra > SIGMAS * error_of(tree, p);
         if (tree->kept[p])
             tree->kept[tree->samples->paths[p].caller] = true;
     }

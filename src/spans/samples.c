@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "spans/store_opening.h"
 
 void crn_samples_free(crn_samples *samples)
 {
@@ -34,14 +35,6 @@ crn_samples crn_samples_copy(const crn_samples *samples)
 
 /* ---- making ---- */
 
-static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 256;
-    return crn_realloc(array, *room, size);
-}
-
 void crn_samples_begin(crn_samples_making *making, crn_samples *to)
 {
     *making = (crn_samples_making){.to = to};
@@ -58,7 +51,7 @@ void crn_samples_end(crn_samples_making *making)
 static void put_path(crn_samples_making *making, crn_path path)
 {
     crn_samples *to = making->to;
-    to->paths = grow(to->paths, to->path_count, &making->path_room, sizeof *to->paths);
+    to->paths = crn_store_grow(to->paths, to->path_count, &making->path_room, sizeof *to->paths);
     to->paths[to->path_count++] = path;
 }
 
@@ -86,7 +79,7 @@ void crn_samples_add(crn_samples_making *making, const crn_sample *sample)
     if (to->count == UINT32_MAX)
         return;
     put_first_path(making);
-    to->list = grow(to->list, to->count, &making->room, sizeof *to->list);
+    to->list = crn_store_grow(to->list, to->count, &making->room, sizeof *to->list);
     to->list[to->count++] = *sample;
 }
 
@@ -95,7 +88,8 @@ void crn_samples_change(crn_samples_making *making, const crn_thread_change *cha
     crn_samples *to = making->to;
     if (to->change_count == UINT32_MAX)
         return;
-    to->changes = grow(to->changes, to->change_count, &making->change_room, sizeof *to->changes);
+    to->changes =
+        crn_store_grow(to->changes, to->change_count, &making->change_room, sizeof *to->changes);
     to->changes[to->change_count++] = *change;
 }
 

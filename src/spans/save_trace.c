@@ -240,8 +240,8 @@ static void put_off_core(writer *writer, uint32_t lane)
     crn_section_close(&section);
 }
 
-/* What a block leads to from a context: a child, or by an edge that closes a cycle or folds, an
- * earlier context. */
+/* An edge of the profile's graph: from a context by a block to a child, or to an earlier context if
+ * it closes a cycle or folds. */
 typedef struct step {
     uint32_t from, block, to;
 } step;

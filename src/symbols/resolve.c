@@ -324,7 +324,7 @@ static crn_symbols_stand_ins all_stand_ins(const resolving *resolving)
     return all;
 }
 
-/* What to tell besides the profile; each may be NULL. */
+/* Outputs of resolve besides the profile; each may be NULL. */
 typedef struct told {
     uint64_t *named;
     crn_symbols_place **places;

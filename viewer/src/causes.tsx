@@ -53,7 +53,8 @@ function Functions({ data, has }: { data: any; has: (text: string) => boolean })
   if (!data) return null;
   const whole = data.slow - data.typical, rows = data.list.filter((row: any) => has(row.block.name));
   const samples = `${count(data.slow_samples)} samples in slow spans, ${count(data.typical_samples)} in typical ones`;
-  if (!rows.length) return <p class="note" data-what="no-functions">Processor time of functions: no difference is beyond chance ({samples}).</p>;
+  if (!data.list.length) return <p class="note" data-what="no-functions">Processor time of functions: no difference is beyond chance ({samples}).</p>;
+  if (!rows.length) return null; // none matches the search
   return (
     <table class="blocks stacked" tabIndex={0} data-what="functions">
       <caption>Processor time of functions in slow spans, each with what it calls: {samples}. Differences within chance are left out.</caption>
