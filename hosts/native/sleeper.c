@@ -8,15 +8,8 @@
 #include <unistd.h>
 
 /* The file has "NUMBER ARGUMENTS... STACK PC", "-1 STACK PC" outside of calls, or "running". */
-bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper)
+bool crn_sleeper_parse(char text[CRN_SLEEPER_TEXT], crn_sleeper *sleeper)
 {
-    char path[96], text[256];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)process, (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
     char *pc = strrchr(text, ' '), *end;
     if (!pc)
         return false;
@@ -29,4 +22,16 @@ bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper)
     sleeper->frame = (crn_unwind_frame){
         .pc = strtoull(pc, NULL, 16), .stack = strtoull(stack + 1, NULL, 16), .interrupted = true};
     return sleeper->frame.pc && sleeper->frame.stack;
+}
+
+bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper)
+{
+    char path[96], text[CRN_SLEEPER_TEXT];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)process, (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    return crn_sleeper_parse(text, sleeper);
 }

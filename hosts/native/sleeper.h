@@ -16,7 +16,12 @@ typedef struct crn_sleeper {
     uintptr_t first;        /* first argument of that call */
 } crn_sleeper;
 
+enum { CRN_SLEEPER_TEXT = 256 /* bytes */ };
+
 /* Reads where a thread sleeps. Returns false if it runs or has ended. */
 bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper);
+
+/* The same from the contents of /proc/PROCESS/task/THREAD/syscall, which are changed. */
+bool crn_sleeper_parse(char text[CRN_SLEEPER_TEXT], crn_sleeper *sleeper);
 
 #endif

@@ -82,7 +82,8 @@ static void charge_cpu(crn_sampled *thread, uint64_t at, uint64_t cpu)
 void crn_sample_drain(crn_sampled *thread)
 {
     const uint64_t mask = CRN_RING_WORDS - 1;
-    uint64_t written = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE), at = thread->read;
+    uint64_t written = __atomic_load_n(&thread->turn->written, __ATOMIC_ACQUIRE),
+             at = thread->turn->read;
     while (at != written) {
         uint64_t head = thread->ring[at & mask], moment = thread->ring[(at + 1) & mask];
         uint64_t cpu = thread->ring[(at + 2) & mask];
@@ -92,15 +93,15 @@ void crn_sample_drain(crn_sampled *thread)
         counts.samples++;
         charge_cpu(thread, moment, cpu);
         at += CRN_HEAD_WORDS + (head >> 1);
-        __atomic_store_n(&thread->read, at, __ATOMIC_RELEASE);
+        __atomic_store_n(&thread->turn->read, at, __ATOMIC_RELEASE);
     }
     counts.lost += __atomic_exchange_n(&thread->lost, 0, __ATOMIC_RELAXED);
 }
 
-void crn_sample_settle(crn_sampled *thread)
+void crn_sample_settle(crn_sampled *thread, uint64_t now)
 {
     crn_sample_drain(thread);
-    charge_cpu(thread, crn_sample_clock(CLOCK_MONOTONIC), crn_sample_clock(thread->clock));
+    charge_cpu(thread, now, crn_sample_clock(thread->clock));
 }
 
 /* ---- wall time ---- */
@@ -113,12 +114,14 @@ static bool find_sleeper(crn_sampled *thread)
     static char copy[CRN_UNWIND_PAGE];
     crn_unwind_memory memory = {.copy = copy};
     crn_sleeper sleeper;
+    char text[CRN_SLEEPER_TEXT];
     crn_unwind_walk walk = {.memory = &memory,
                             .find_frame = true,
                             .addresses = addresses,
                             .most = CRN_FRAMES_MOST,
                             .mask = UINT64_MAX};
-    if (!crn_sleeper_find(getpid(), thread->tid, &sleeper))
+    crn_sample_thread_read(thread, "syscall", &thread->call_file, text, sizeof text);
+    if (!crn_sleeper_parse(text, &sleeper))
         return false;
     crn_python_state python;
     crn_python_prepare(&walk, &python, thread->tid);
@@ -127,8 +130,8 @@ static bool find_sleeper(crn_sampled *thread)
         return false;
     path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
     if (sleeper.call >= 0 && thread->lane)
-        thread->path[thread->length++] =
-            crn_call_block(cairn_lane_profile(thread->lane), gettid(), sleeper.call, sleeper.first);
+        thread->path[thread->length++] = crn_call_block(cairn_lane_profile(thread->lane),
+                                                        thread->tid, sleeper.call, sleeper.first);
     return true;
 }
 
@@ -136,13 +139,8 @@ static bool find_sleeper(crn_sampled *thread)
  * of "CPU READY TURNS". The kernel adds it when the thread gets a core. */
 static uint64_t find_ready(crn_sampled *thread)
 {
-    char path[64], text[96];
-    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)thread->tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
+    char text[96];
+    crn_sample_thread_read(thread, "schedstat", &thread->ready_file, text, sizeof text);
     const char *second = strchr(text, ' ');
     uint64_t ready = second ? strtoull(second, NULL, 10) : 0;
     uint64_t more = ready > thread->ready ? ready - thread->ready : 0;
@@ -164,9 +162,9 @@ static void charge_ready(crn_sampled *thread, uint64_t amount)
 
 /* A thread that has not run is where it was. If it has run, it may have been somewhere else: each
  * of the two places gets half of the time since the last look. */
-void crn_sample_look_now(crn_sampled *thread)
+void crn_sample_look(crn_sampled *thread, uint64_t now)
 {
-    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC), cpu = crn_sample_clock(thread->clock);
+    uint64_t cpu = crn_sample_clock(thread->clock);
     uint64_t gap = now > thread->looked ? now - thread->looked : 0;
     bool ran = cpu != thread->cpu || !thread->blocked;
     uint64_t ready = cpu != thread->cpu ? find_ready(thread) : 0;
@@ -181,6 +179,8 @@ void crn_sample_look_now(crn_sampled *thread)
     crn_sample_drain(thread);
     if (ran)
         thread->blocked = find_sleeper(thread);
+    if (thread->blocked)
+        crn_sample_thread_close(thread);
     charge(thread, CAIRN_METRIC_WALL, rest);
     charge_ready(thread, ready);
     counts.looks += gap != 0;
@@ -188,14 +188,7 @@ void crn_sample_look_now(crn_sampled *thread)
     thread->looked = now;
     if (ran)
         thread->since = now;
-    thread->next = ran ? 0 : now + (now - thread->since) / LOOK_SLEEPER;
-}
-
-void crn_sample_look(crn_sampled *thread)
-{
-    bool sampled = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE) != thread->read;
-    if (!thread->blocked || sampled || crn_sample_clock(CLOCK_MONOTONIC) >= thread->next)
-        crn_sample_look_now(thread);
+    thread->turn->next = ran ? 0 : now + (now - thread->since) / LOOK_SLEEPER;
 }
 
 bool crn_sample_was_busy(void)

@@ -13,8 +13,8 @@
 static void record(crn_sampled *thread, const ucontext_t *context)
 {
     const uint64_t mask = CRN_RING_WORDS - 1;
-    uint64_t at = thread->written;
-    uint64_t used = at - __atomic_load_n(&thread->read, __ATOMIC_ACQUIRE);
+    uint64_t at = thread->turn->written;
+    uint64_t used = at - __atomic_load_n(&thread->turn->read, __ATOMIC_ACQUIRE);
     if (CRN_RING_WORDS - used < CRN_HEAD_WORDS + CRN_FRAMES_MOST) {
         __atomic_add_fetch(&thread->lost, 1, __ATOMIC_RELAXED);
         return;
@@ -41,7 +41,7 @@ static void record(crn_sampled *thread, const ucontext_t *context)
     thread->ring[(at + 1) & mask] = began;
     thread->ring[(at + 2) & mask] = cpu;
     thread->ring[(at + 3) & mask] = crn_sample_clock(CLOCK_MONOTONIC) - began;
-    __atomic_store_n(&thread->written, at + CRN_HEAD_WORDS + count, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->turn->written, at + CRN_HEAD_WORDS + count, __ATOMIC_RELEASE);
 }
 
 static void handle(int number, siginfo_t *info, void *context)

@@ -37,8 +37,16 @@ typedef struct crn_sample_head {
 
 enum { CRN_HEAD_WORDS = sizeof(crn_sample_head) / sizeof(uint64_t) };
 
+/* What each round reads of each thread. Those of all threads lie together. */
+typedef struct crn_sampled_turn {
+    uint64_t next;    /* when to look at the thread again, ns of CLOCK_MONOTONIC; the collector's */
+    uint64_t written; /* words of its ring, ever; atomic, of the handler */
+    uint64_t read;    /* the same; atomic, of the collector */
+} crn_sampled_turn;
+
 /* A thread of the program. Never freed: a later thread gets it. */
 typedef struct crn_sampled {
+    crn_sampled_turn *turn;
     pid_t tid; /* 0: free */
     bool seen; /* at the last scan */
     bool own;  /* libcairn's: not sampled */
@@ -53,9 +61,7 @@ typedef struct crn_sampled {
     /* Read and written by the handler. */
     crn_unwind_memory memory;
     bool bounds_known;
-    uint64_t written; /* words, ever; atomic */
-    uint64_t read;    /* words, ever; atomic, of the collector */
-    uint64_t lost;    /* samples that found no room in the ring; atomic */
+    uint64_t lost; /* samples that found no room in the ring; atomic */
     uint64_t *ring;
     char copy[CRN_UNWIND_PAGE];
 
@@ -66,7 +72,8 @@ typedef struct crn_sampled {
     uint64_t ready;    /* time without a core at the last look, ns */
     bool blocked;      /* `path` is where it sleeps */
     uint64_t since;    /* when it was first found asleep, ns */
-    uint64_t next;     /* when to look again while it sleeps, ns */
+    int ready_file;    /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
+    int call_file;     /* /proc/self/task/TID/syscall, the same */
     size_t length;     /* of `path` */
     cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 2 blocks */
 } crn_sampled;
@@ -114,16 +121,26 @@ void crn_sample_end_early(void);
 
 /* ---- threads.c: the program's threads ---- */
 
+/* Begins in the collector. `period_ns`: of processor time between two samples of a thread;
+ * `files_are_own`: the collector has a table of descriptors of its own. */
+void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own);
+/* Reads a file of /proc/self/task/TID into `text`, ended by NUL. `file`: one of the thread's two;
+ * it stays open if the collector has a table of descriptors of its own. */
+void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *file, char *text,
+                            size_t size);
+/* Closes the thread's files. */
+void crn_sample_thread_close(crn_sampled *thread);
 /* Finds new and ended threads: makes their lanes and timers, and closes those of ended ones after
  * calling `drain`. */
-void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
-                             void (*drain)(crn_sampled *thread));
+void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *thread));
 /* Returns true if the program has ended its first thread, and all others. The process is there as
  * long as the collector. `status` is set to the first thread's: not 0 if it ended by a system call
  * of its own. */
 bool crn_sample_threads_are_gone(int *status);
-/* Calls `each` for all threads. */
-void crn_sample_threads_each(void (*each)(crn_sampled *thread));
+/* Calls `look` with the moment for threads that were sampled, or whose turn it is. */
+void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now));
+/* Calls `each` for all threads, with the moment. */
+void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
 void crn_sample_threads_end(bool child);
 /* Makes timers anew after the signal has changed. */
@@ -134,13 +151,10 @@ void crn_sample_threads_renew(void);
 /* Turns the stacks in a thread's ring into charges of processor time. */
 void crn_sample_drain(crn_sampled *thread);
 /* Drains the thread's ring, and charges wall time since the last look to where the thread was and
- * is. A thread that sleeps on is looked at again after an eighth of its sleep, or if it was
- * sampled. */
-void crn_sample_look(crn_sampled *thread);
-/* The same at once. */
-void crn_sample_look_now(crn_sampled *thread);
+ * is. The next look is at the next round, or after an eighth of its sleep if it sleeps on. */
+void crn_sample_look(crn_sampled *thread, uint64_t now);
 /* Charges processor time since the last sample to where the thread was last. */
-void crn_sample_settle(crn_sampled *thread);
+void crn_sample_settle(crn_sampled *thread, uint64_t now);
 /* Writes notes about what was sampled. */
 void crn_sample_note(cairn_profile *profile, uint64_t period_ns);
 /* Returns true if a thread has used processor time since this was last called. */

@@ -29,15 +29,17 @@ enum {
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
 
-typedef enum { END_NOT, END_NORMAL, END_BY_EXIT, END_PAUSE } ending;
+typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 
 static struct {
     pthread_t thread;
     bool running;
-    bool failed;   /* it could not be started again after a pause */
-    pid_t process; /* a child of vfork has another, but the same memory */
-    ending ending; /* atomic; under the lock, but for filtered threads */
-    bool ended;    /* the collector is done; atomic */
+    bool failed;    /* it could not be started again after a pause */
+    pid_t process;  /* a child of vfork has another, but the same memory */
+    ending ending;  /* atomic; under the lock, but for filtered threads */
+    bool ended;     /* the collector is done; atomic */
+    bool has_begun; /* it has its own descriptors; under the lock */
+    pid_t number;   /* of the collector's thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -49,27 +51,29 @@ static struct {
 
 /* ---- the collector ---- */
 
+static bool is_going_on(void)
+{
+    return __atomic_load_n(&collector.ending, __ATOMIC_ACQUIRE) == END_NOT;
+}
+
 static void round_run(void)
 {
     pthread_mutex_lock(&collector.working);
-    crn_sample_threads_scan(collector.profile, collector.period_ns, crn_sample_drain);
-    crn_sample_threads_each(crn_sample_look);
+    if (is_going_on()) {
+        crn_sample_threads_scan(collector.profile, crn_sample_drain);
+        crn_sample_threads_look(crn_sample_look);
+    }
     pthread_mutex_unlock(&collector.working);
 }
 
 static void end_run(void)
 {
     pthread_mutex_lock(&collector.working);
-    crn_sample_threads_each(crn_sample_look_now);
+    crn_sample_threads_each(crn_sample_look);
     crn_sample_threads_each(crn_sample_settle);
     crn_sample_threads_end(false);
     crn_sample_note(collector.profile, collector.period_ns);
     pthread_mutex_unlock(&collector.working);
-}
-
-static bool is_going_on(void)
-{
-    return __atomic_load_n(&collector.ending, __ATOMIC_ACQUIRE) == END_NOT;
 }
 
 /* Waits until the next look. Returns false if the process ends. */
@@ -89,24 +93,48 @@ static bool wait_for_next(uint64_t *gap)
     return is_going_on();
 }
 
+/* What the collector opens takes no descriptor that the program may expect, and the program finds
+ * no file of Cairn's among its own. */
+static void take_files(void)
+{
+    crn_sample_threads_begin(collector.period_ns, cairn_priv_process_file_take());
+    pthread_mutex_lock(&collector.lock);
+    collector.number = gettid();
+    collector.has_begun = true;
+    pthread_cond_signal(&collector.wake);
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* Waits until the collector has the capture's file, and closes it here. */
+static void leave_files(void)
+{
+    if (!cairn_priv_process_file_is_here())
+        return;
+    pthread_mutex_lock(&collector.lock);
+    while (!collector.has_begun)
+        pthread_cond_wait(&collector.wake, &collector.lock);
+    pthread_mutex_unlock(&collector.lock);
+    cairn_priv_process_file_leave();
+}
+
 static void *collect(void *data)
 {
     (void)data;
     uint64_t gap = LOOK_NS;
     prctl(PR_SET_NAME, "cairn-sample");
+    take_files();
     bool gone = false;
     int status = 0;
     do {
         round_run();
         gone = gap > LOOK_NS && crn_sample_threads_are_gone(&status);
     } while (!gone && wait_for_next(&gap));
-    if (gone) /* as the last thread, it now ends the process as libc does: with status 0 or its own
-               */
-        __atomic_store_n(&collector.ending, END_BY_EXIT, __ATOMIC_RELEASE);
-    if (collector.ending != END_PAUSE)
+    if (gone) /* the last thread ends the process as libc does: with status 0 or its own */
+        __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
+    if (collector.ending != END_PAUSE) {
         end_run();
-    if (collector.ending == END_BY_EXIT)
-        cairn_priv_process_end();
+        cairn_priv_process_end(); /* here, where the capture's file is open */
+    }
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
     if (status) /* the last thread's is the process's */
         syscall(SYS_exit, status);
@@ -121,9 +149,11 @@ static void begin(void)
     sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
-    collector.ended = false;
+    collector.ended = collector.has_begun = false;
     collector.process = getpid();
     collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
+    if (collector.running)
+        leave_files();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -216,34 +246,58 @@ static void end_collector_silently(long ms)
     ending none = END_NOT;
     uint64_t limit = crn_sample_clock(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
     if (collector.running)
-        __atomic_compare_exchange_n(&collector.ending, &none, END_BY_EXIT, false, __ATOMIC_RELEASE,
+        __atomic_compare_exchange_n(&collector.ending, &none, END_RUN, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED);
     while (collector.running && !__atomic_load_n(&collector.ended, __ATOMIC_ACQUIRE) &&
            crn_sample_clock(CLOCK_MONOTONIC) < limit) {
     }
 }
 
-/* Lets the collector end and waits for it, no longer than `ms`. True if this call has ended it. */
-static bool end_collector(ending how, long ms)
+/* Asks the collector to end. Returns true if this call was the first to do so. Under its lock. */
+static bool ask_to_end(ending how)
 {
-    if (crn_sample_filtered) {
-        end_collector_silently(ms);
-        return false;
-    }
-    struct timespec limit = after_ms(ms);
-    if (pthread_mutex_timedlock(&collector.lock, &limit) != 0)
-        return false;
     bool first = collector.running && is_going_on();
     if (first)
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     pthread_cond_signal(&collector.wake);
+    return first;
+}
+
+/* Lets the run end and waits for it, no longer than `ms`. */
+static void end_collector(long ms)
+{
+    struct timespec limit = after_ms(ms);
+    if (crn_sample_filtered) {
+        end_collector_silently(ms);
+        return;
+    }
+    if (pthread_mutex_timedlock(&collector.lock, &limit) != 0)
+        return;
+    bool first = ask_to_end(END_RUN);
     pthread_mutex_unlock(&collector.lock);
+    if (first)
+        pthread_timedjoin_np(collector.thread, NULL, &limit);
+}
+
+/* The calling thread gets the capture's file for the next collector, while this one does not use
+ * it. */
+static bool pause_collector(void)
+{
+    pthread_mutex_lock(&collector.working);
+    pthread_mutex_lock(&collector.lock);
+    bool first = ask_to_end(END_PAUSE);
+    pthread_mutex_unlock(&collector.lock);
+    if (first)
+        cairn_priv_process_file_fetch(collector.number);
+    pthread_mutex_unlock(&collector.working);
+    struct timespec limit = after_ms(END_MS);
     return first && pthread_timedjoin_np(collector.thread, NULL, &limit) == 0;
 }
 
 bool crn_sample_pause(void)
 {
-    return collector.running && getpid() == collector.process && end_collector(END_PAUSE, END_MS);
+    return collector.running && !crn_sample_filtered && getpid() == collector.process &&
+           pause_collector();
 }
 
 void crn_sample_go_on(bool paused)
@@ -260,13 +314,13 @@ void crn_sample_go_on(bool paused)
 
 void crn_sample_end_early(void)
 {
-    end_collector(END_BY_EXIT, END_MS);
+    end_collector(END_MS);
 }
 
 __attribute__((destructor)) static void end_with_program(void)
 {
     int saved = errno;
-    end_collector(END_NORMAL, END_MS);
+    end_collector(END_MS);
     collector.running = false;
     errno = saved;
 }
@@ -277,7 +331,7 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
     /* A filtered thread may not even ask for the process's number. */
     if (collector.running && (crn_sample_filtered || getpid() == collector.process))
-        end_collector(END_BY_EXIT, EXIT_MS);
+        end_collector(EXIT_MS);
     crn_sample_leave(status);
 }
 

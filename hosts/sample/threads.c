@@ -22,9 +22,21 @@
 
 enum { THREADS_MOST = 1 << 16 };
 
-static crn_sampled **threads; /* in pages: the program may replace malloc */
+#define NEVER UINT64_MAX
+
+/* In pages: the program may replace malloc. */
+static crn_sampled **threads;
+static crn_sampled_turn *turns; /* of the threads with the same indices */
 static size_t thread_count;
-static uint64_t period;
+
+static struct {
+    int folder;      /* /proc/self/task; -1: to be opened */
+    bool stays_open; /* it is in the collector's own table of descriptors */
+    nlink_t links;   /* at the last scan */
+    uint64_t at;     /* of the last scan, ns */
+    uint64_t took;   /* the last scan, ns */
+    uint64_t period; /* of processor time between two samples of a thread, ns */
+} tasks = {.folder = -1};
 
 /* Returns the kernel's number for the processor clock of a thread of the process. */
 static clockid_t clock_of(pid_t tid)
@@ -42,8 +54,8 @@ static void timer_make(crn_sampled *thread)
     event.sigev_value.sival_ptr = thread;
     event.sigev_notify_thread_id = thread->tid;
     struct itimerspec every;
-    every.it_interval.tv_sec = (time_t)(period / 1000000000);
-    every.it_interval.tv_nsec = (long)(period % 1000000000);
+    every.it_interval.tv_sec = (time_t)(tasks.period / 1000000000);
+    every.it_interval.tv_nsec = (long)(tasks.period % 1000000000);
     every.it_value = every.it_interval;
     thread->has_timer =
         number && syscall(SYS_timer_create, thread->clock, &event, &thread->timer) == 0;
@@ -89,7 +101,9 @@ static crn_sampled *thread_new(void)
             return threads[i];
     if (!threads)
         threads = crn_pages(THREADS_MOST * sizeof *threads);
-    if (!threads || thread_count == THREADS_MOST)
+    if (!turns)
+        turns = crn_pages(THREADS_MOST * sizeof *turns);
+    if (!threads || !turns || thread_count == THREADS_MOST)
         return NULL;
     crn_sampled *thread = crn_pages(sizeof *thread);
     uint64_t *ring = thread ? crn_pages(CRN_RING_WORDS * sizeof *ring) : NULL;
@@ -98,6 +112,9 @@ static crn_sampled *thread_new(void)
         return NULL;
     thread->ring = ring;
     thread->path = path;
+    thread->ready_file = thread->call_file = -1;
+    thread->turn = &turns[thread_count];
+    thread->turn->next = NEVER;
     return threads[thread_count++] = thread;
 }
 
@@ -121,11 +138,12 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
         return;
     thread->clock = clock_of(tid);
     thread->bounds_known = false;
-    thread->read = thread->written;
+    thread->turn->read = thread->turn->written;
     thread->charged = thread->cpu = thread->ready = 0; /* what it used before it was found counts */
     thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
     thread->blocked = false;
     thread->length = 0;
+    thread->turn->next = 0;
     thread->seen = true;
     thread->lane = cairn_lane_open(profile, thread->name);
     thread->strand = thread->lane ? cairn_strand_open(thread->lane) : NULL;
@@ -138,6 +156,8 @@ static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
 {
     timer_end(thread);
     drain(thread);
+    crn_sample_thread_close(thread);
+    thread->turn->next = NEVER;
     if (thread->lane)
         cairn_lane_close(thread->lane);
     thread->lane = NULL;
@@ -157,6 +177,7 @@ static void thread_name_again(crn_sampled *thread)
     if (!thread->own)
         return;
     timer_end(thread);
+    thread->turn->next = NEVER;
     cairn_lane_close(thread->lane);
     thread->lane = NULL;
     thread->strand = NULL;
@@ -198,47 +219,89 @@ typedef struct entry {
     char name[];
 } entry;
 
-/* Returns true if the list of threads has to be read, which takes some time if there are many: if
- * their number has changed, and now and then, as one may have begun when another ended. */
-static bool scan_is_due(void)
+void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own)
 {
-    enum { FEW = 64, SCAN_NS = 50000000 };
-    static nlink_t links;
-    static uint64_t scanned;
-    struct stat tasks = {0};
-    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
-    bool known = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == links;
-    if (known && links > FEW && now - scanned < SCAN_NS)
-        return false;
-    links = tasks.st_nlink;
-    scanned = now;
-    return true;
+    tasks.folder = -1;
+    tasks.stays_open = files_are_own;
+    tasks.period = period_ns;
+    for (size_t i = 0; i < thread_count; i++)
+        threads[i]->ready_file = threads[i]->call_file = -1;
 }
 
-void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
-                             void (*drain)(crn_sampled *thread))
+/* ---- files ---- */
+
+static void file_close(int *file)
+{
+    if (*file >= 0)
+        close(*file);
+    *file = -1;
+}
+
+void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *file, char *text,
+                            size_t size)
+{
+    char path[64];
+    if (*file < 0) {
+        snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)thread->tid, name);
+        *file = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    ssize_t got = *file < 0 ? 0 : pread(*file, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    if (!tasks.stays_open)
+        file_close(file);
+}
+
+void crn_sample_thread_close(crn_sampled *thread)
+{
+    file_close(&thread->ready_file);
+    file_close(&thread->call_file);
+}
+
+/* Returns true if the list of threads has to be read, which takes some time if there are many: if
+ * their number has changed, and now and then, as one may have begun when another ended. */
+static bool scan_is_due(uint64_t now)
+{
+    enum { FEW = 64, SCAN_NS = 50000000, SHARE = 400 /* times the duration of a scan */ };
+    struct stat status = {0};
+    uint64_t since = now - tasks.at;
+    bool same = fstat(tasks.folder, &status) == 0 && status.st_nlink == tasks.links;
+    tasks.links = status.st_nlink;
+    return !same || tasks.links <= FEW || (since >= SCAN_NS && since >= SHARE * tasks.took);
+}
+
+static void scan(cairn_profile *profile, void (*drain)(crn_sampled *thread))
 {
     char buffer[4096];
     pid_t own = gettid();
-    period = period_ns;
-    if (!scan_is_due())
-        return;
-    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return; /* a chroot without /proc: the threads that are known go on */
     for (size_t i = 0; i < thread_count; i++)
         threads[i]->seen = false;
-    for (long got; (got = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;)
+    lseek(tasks.folder, 0, SEEK_SET);
+    for (long got; (got = syscall(SYS_getdents64, tasks.folder, buffer, sizeof buffer)) > 0;)
         for (long at = 0; at < got;) {
             const entry *found = (const entry *)(buffer + at);
             if (found->name[0] != '.')
                 see(profile, found->name, own);
             at += found->size;
         }
-    close(folder);
     for (size_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && !threads[i]->seen)
             thread_end(threads[i], drain);
+}
+
+void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *thread))
+{
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
+    if (tasks.folder < 0)
+        tasks.folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tasks.folder < 0)
+        return; /* a chroot without /proc: the threads that are known go on */
+    if (scan_is_due(now)) {
+        scan(profile, drain);
+        tasks.at = now;
+        tasks.took = crn_sample_clock(CLOCK_MONOTONIC) - now;
+    }
+    if (!tasks.stays_open)
+        file_close(&tasks.folder);
 }
 
 /* Returns true if the first thread has ended: the kernel keeps it until the process ends. Sets
@@ -272,11 +335,23 @@ bool crn_sample_threads_are_gone(int *status)
     return first && !others && first_has_ended(status);
 }
 
-void crn_sample_threads_each(void (*each)(crn_sampled *thread))
+void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now))
 {
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < thread_count; i++) {
+        const crn_sampled_turn *turn = &turns[i];
+        bool sampled = __atomic_load_n(&turn->written, __ATOMIC_ACQUIRE) != turn->read;
+        if (now >= turn->next || (sampled && turn->next != NEVER))
+            look(threads[i], now);
+    }
+}
+
+void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now))
+{
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
     for (size_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && !threads[i]->own)
-            each(threads[i]);
+            each(threads[i], now);
 }
 
 void crn_sample_threads_end(bool child)
@@ -285,7 +360,9 @@ void crn_sample_threads_end(bool child)
         if (!child)
             timer_end(threads[i]);
         threads[i]->has_timer = false;
-        if (child)
+        if (child) {
             threads[i]->tid = 0;
+            threads[i]->turn->next = NEVER;
+        }
     }
 }

@@ -149,6 +149,20 @@ CAIRN_API cairn_span cairn_priv_loose_name(const cairn_strand *strand, uint32_t 
  * by _exit, which runs no destructors. Thread: any. Not signal safe. */
 CAIRN_API void cairn_priv_process_end(void);
 
+/* The descriptor of the capture can be one thread's alone, if only that thread records in the
+ * process's profile: then the program's threads neither see nor close it.
+ *
+ * cairn_priv_process_file_take gives the calling thread a table of descriptors of its own, which
+ * has the capture's file or, if it is not made yet, none; returns false if the system cannot do
+ * this. Then another thread, which cairn_priv_process_file_is_here tells that it has the file,
+ * calls cairn_priv_process_file_leave, which closes the program's copy.
+ * cairn_priv_process_file_fetch gives the calling thread the file again, before `thread`, which has
+ * it, ends. A child of fork has none of the parent's. */
+CAIRN_API bool cairn_priv_process_file_take(void);
+CAIRN_API void cairn_priv_process_file_leave(void);
+CAIRN_API bool cairn_priv_process_file_is_here(void);
+CAIRN_API void cairn_priv_process_file_fetch(int thread);
+
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
  *
  * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,

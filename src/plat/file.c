@@ -157,7 +157,7 @@ bool crn_file_publish(crn_file *file, const char *magic, size_t size)
 
 int crn_file_descriptor(crn_file *file)
 {
-    if (is_same(file, file->descriptor))
+    if (crn_file_is_open(file))
         return file->descriptor;
     int again = file->path ? open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     if (again < 0)
@@ -170,6 +170,32 @@ int crn_file_descriptor(crn_file *file)
     return file->descriptor = above_program_files(again);
 }
 
+bool crn_file_is_open(const crn_file *file)
+{
+    return is_same(file, file->descriptor);
+}
+
+void crn_file_drop(const crn_file *file)
+{
+    if (crn_file_is_open(file))
+        close(file->descriptor);
+}
+
+bool crn_file_fetch(crn_file *file, pid_t thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/fd/%d", (int)thread, file->descriptor);
+    int again = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (again < 0)
+        return false;
+    if (!is_same(file, again)) {
+        close(again);
+        return false;
+    }
+    file->descriptor = above_program_files(again);
+    return true;
+}
+
 bool crn_file_is_nameless(const crn_file *file)
 {
     return !file->path && !file->wanted;
@@ -177,8 +203,7 @@ bool crn_file_is_nameless(const crn_file *file)
 
 void crn_file_close(crn_file *file)
 {
-    if (is_same(file, file->descriptor))
-        close(file->descriptor);
+    crn_file_drop(file);
     if (file->wanted)
         unlink(file->path);
     crn_free(file->path);

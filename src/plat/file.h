@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A file that is open in the profiled program. The program may close the descriptor (closefrom,
  * daemons that close all), and the number may then belong to another file. So each use first
@@ -33,6 +34,16 @@ bool crn_file_publish(crn_file *file, const char *magic, size_t size);
 /* Returns the descriptor, valid for immediate use. If the program closed it, opens the file again
  * by its path. Returns -1 and sets errno if the file is gone. Not thread safe. */
 int crn_file_descriptor(crn_file *file);
+
+/* Returns true if the calling thread has the descriptor. */
+bool crn_file_is_open(const crn_file *file);
+
+/* Closes the descriptor in the calling thread's table alone. */
+void crn_file_drop(const crn_file *file);
+
+/* Opens the file again in the calling thread's table, from that of another thread of the process,
+ * which has it. On failure returns false; then the file is as before. */
+bool crn_file_fetch(crn_file *file, pid_t thread);
 
 /* Returns true if the file has no name, so that it is in memory. */
 bool crn_file_is_nameless(const crn_file *file);

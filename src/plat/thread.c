@@ -156,12 +156,26 @@ int crn_thread_first_exit_status(void)
     return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
-bool crn_thread_leave_files(void)
+/* Closes descriptors, in a table of the calling thread's own. */
+static bool close_apart(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range
     enum { UNSHARE = 2 };
-    return syscall(SYS_close_range, 0u, ~0u, UNSHARE) == 0;
+    return syscall(SYS_close_range, first, last, UNSHARE) == 0;
 #else
+    (void)first;
+    (void)last;
     return false;
 #endif
+}
+
+bool crn_thread_leave_files(void)
+{
+    return close_apart(0, ~0u);
+}
+
+bool crn_thread_leave_files_but(int file)
+{
+    return close_apart((unsigned)file + 1, ~0u) &&
+           (file == 0 || close_apart(0, (unsigned)file - 1));
 }

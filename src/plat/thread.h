@@ -52,4 +52,7 @@ void crn_thread_be_prompt(void);
  * the system cannot do this. */
 bool crn_thread_leave_files(void);
 
+/* The same, but the table has one file, under its number. */
+bool crn_thread_leave_files_but(int file);
+
 #endif

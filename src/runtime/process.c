@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "plat/thread.h"
 #include "runtime/process.h"
 
 int cairn_priv_process_off; /* atomic */
@@ -183,6 +184,44 @@ __attribute__((destructor(101))) static void end_process(void)
 void cairn_priv_process_end(void)
 {
     end_process();
+}
+
+/* ---- the capture's descriptor, in one thread alone ---- */
+
+static crn_capture *own_capture(void)
+{
+    cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    return here ? &here->capture : NULL;
+}
+
+bool cairn_priv_process_file_is_here(void)
+{
+    const crn_capture *capture = own_capture();
+    return capture && crn_file_is_open(&capture->file);
+}
+
+bool cairn_priv_process_file_take(void)
+{
+    return cairn_priv_process_file_is_here()
+               ? crn_thread_leave_files_but(own_capture()->file.descriptor)
+               : crn_thread_leave_files();
+}
+
+void cairn_priv_process_file_leave(void)
+{
+    const crn_capture *capture = own_capture();
+    if (capture)
+        crn_file_drop(&capture->file);
+}
+
+void cairn_priv_process_file_fetch(int thread)
+{
+    crn_capture *capture = own_capture();
+    if (!capture)
+        return;
+    pthread_mutex_lock(&capture->lock);
+    crn_file_fetch(&capture->file, thread);
+    pthread_mutex_unlock(&capture->lock);
 }
 
 /* ---- threads ---- */

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -294,6 +295,40 @@ static void closed(void)
     work(60);
 }
 
+static void list_files(const char *who)
+{
+    printf("%s:", who);
+    for (int file = 0; file < 1024; file++)
+        if (fcntl(file, F_GETFD) >= 0)
+            printf(" %d", file);
+    printf("\n");
+}
+
+/* Files get the numbers that they get alone, as shells expect when they redirect. */
+static void files(void)
+{
+    list_files("at first");
+    for (long end = processor_time() + 300 * 1000000L; processor_time() < end;) {
+        int file = open("/dev/null", O_RDONLY), other = open("/dev/null", O_RDONLY);
+        if (other != file + 1)
+            fail("numbers");
+        close(other);
+        close(file);
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        work(30);
+        list_files("child");
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    if (geteuid() == 0 && (seteuid(65534) != 0 || seteuid(0) != 0))
+        fail("seteuid");
+    list_files("at last");
+}
+
 /* As servers do that begin as root. */
 static void user(void)
 {
@@ -309,7 +344,7 @@ static const struct {
 } parts[] = {{"stacks", stacks}, {"tiny", tiny},         {"last", last},
              {"forks", forks},   {"vforks", vforks},     {"signals", signals},
              {"closed", closed}, {"filtered", filtered}, {"filtered-all", filtered_all},
-             {"strict", strict}, {"user", user}};
+             {"strict", strict}, {"user", user},         {"files", files}};
 
 int main(int argc, char **argv)
 {

@@ -72,6 +72,7 @@ part("closed", "all descriptors are closed, and no further one is allowed", "wor
 part("filtered", "seccomp: a thread that may only write and exit", "work")
 part("filtered-all", "seccomp: all threads may only write and exit", "work")
 part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
+part("files", "descriptors: none is Cairn's, and each number is the one that it is alone", "files")
 part("user", "a server that gives up root", "work")
 part("forks", "forks and vforks, with --alloc beside", "allocate", "--alloc")
 part("signals", "signals, with --alloc beside", "signals", "--alloc")
