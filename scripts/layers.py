@@ -39,6 +39,7 @@ ARROWS = {
     # Native stacks are used by alloc, and by hosts that sample time.
     "hosts/native": ["include/cairn", "src/unwind"],
     "hosts/alloc": ["include/cairn", "src/unwind", "hosts/native"],
+    "hosts/lua": ["include/cairn", "hosts/native"],
     "hosts/sample": ["include/cairn", "src/unwind", "hosts/native"],
     # Linked into the tool, in place of the profiled program.
     "hosts/outside": ["include/cairn", "src/base", "src/unwind", "hosts/native"],

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../native/lua_source.h"
 #include "host.h"
 
 typedef struct extent {

@@ -257,18 +257,6 @@ void crn_library_close(crn_library *library);
  * or a metatable. NULL if none of them has it. May write to `buffer`. */
 const char *crn_library_name(const crn_library *library, lua_State *L, char *buffer, size_t size);
 
-/* ---- source.c: names of Lua functions, as their source has them --------------- */
-
-typedef struct crn_source_name {
-    char name[96];   /* "" if the function has none */
-    uint32_t column; /* of the word `function`, from 1; 0 if unknown */
-    int on_line;     /* number of functions that begin on that line; 0 without text */
-} crn_source_name;
-
-/* Scans a line of source text for functions. `called` is the caller's name for it, to choose
- * between several. */
-void crn_source_scan(const char *line, size_t length, const char *called, crn_source_name *result);
-
 /* ---- program.c: the program's own hooks ------------------------------------------ */
 
 /* Combines what debug.sethook requests with our hook. */

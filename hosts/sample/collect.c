@@ -13,7 +13,7 @@
 #include "../native/calls.h"
 #include "../native/code.h"
 #include "../native/sleeper.h"
-#include "python.h"
+#include "interpreter.h"
 #include "sample.h"
 
 /* A square root of it in µs fits into the notes that intervals are computed from. */
@@ -39,8 +39,8 @@ static double square_us(uint64_t ns)
 static cairn_block block_of(uint64_t address)
 {
     crn_unwind_code code;
-    if (address & CRN_PYTHON_WORD)
-        return crn_python_block(address);
+    if (address & CRN_INTERPRETED_WORD)
+        return crn_interpreters_block(address);
     if (crn_unwind_recall(address, &code) && code.tag)
         return code.tag;
     crn_unwind_look(address, &code);
@@ -123,8 +123,8 @@ static bool find_sleeper(crn_sampled *thread)
     crn_sample_thread_read(thread, "syscall", &thread->call_file, text, sizeof text);
     if (!crn_sleeper_parse(text, &sleeper))
         return false;
-    crn_python_state python;
-    crn_python_prepare(&walk, &python, thread->tid);
+    crn_interpreters interpreters;
+    crn_interpreters_prepare(&walk, &interpreters, thread->tid);
     size_t count = crn_unwind_stack(&walk, sleeper.frame);
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "python.h"
+#include "interpreter.h"
 #include "sample.h"
 
 static void record(crn_sampled *thread, const ucontext_t *context)
@@ -32,8 +32,8 @@ static void record(crn_sampled *thread, const ucontext_t *context)
                             .most = CRN_FRAMES_MOST,
                             .mask = mask,
                             .at = at + CRN_HEAD_WORDS};
-    crn_python_state python;
-    crn_python_prepare(&walk, &python, thread->tid);
+    crn_interpreters interpreters;
+    crn_interpreters_prepare(&walk, &interpreters, thread->tid);
     uint64_t began = crn_sample_clock(CLOCK_MONOTONIC);
     uint64_t cpu = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
     size_t count = crn_unwind_stack(&walk, frame);

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the interpreter's structures. An address may be wrong, or of memory that was freed. So the
- * kernel copies what other threads may free meanwhile. Of what only the calling thread may free, it
- * is asked whether the page can be read, which takes a tenth of the time.
+ * Python's loop is the C function _PyEval_EvalFrameDefault. A word of a walk has the address of a
+ * function's code object. The structures are those of 3.11.
+ *
+ * Source: CPython 3.11, Include/internal/pycore_frame.h and pycore_runtime.h.
  */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "../native/pages.h"
-#include "python.h"
+#include "interpreter.h"
 
 enum {
     VERSION = 0x030b, /* 3.11 */
@@ -94,81 +89,56 @@ void crn_python_find(cairn_profile *profile)
 
 /* ---- frames ---- */
 
-/* Returns true if the page of the address can be read. The call fails in any case, as it has no
- * such operation; before that it reads a word there. (Abseil does the same, in AddressIsReadable.)
- */
-static bool can_read(crn_python_state *state, uintptr_t address)
+static uintptr_t word_at(crn_unwind_walk *walk, crn_interpreters *state, uintptr_t address)
 {
-    enum { NO_OPERATION = -1 };
-    uintptr_t page = address & ~(uintptr_t)(CRN_UNWIND_PAGE - 1);
-    if (page == state->readable)
-        return true;
-    int saved = errno;
-    syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, sizeof(uint64_t));
-    bool can = errno == EINVAL;
-    errno = saved;
-    if (can)
-        state->readable = page;
-    return can;
+    return crn_word_at(walk, &state->words, address);
 }
 
-/* Returns a word of the structures of the walk's thread; 0 if it cannot be read. */
-static uintptr_t word_at(crn_unwind_walk *walk, uintptr_t address)
+static bool is_state_of(crn_unwind_walk *walk, crn_interpreters *state, uintptr_t thread)
 {
-    crn_python_state *state = walk->loop_data;
-    uintptr_t value = 0;
-    if (!address || address % sizeof value)
-        return 0;
-    if (state->own)
-        return can_read(state, address) ? *(const volatile uintptr_t *)address : 0;
-    return crn_unwind_read(walk->memory, address, &value) ? value : 0;
-}
-
-static bool is_state_of(crn_unwind_walk *walk, uintptr_t thread, pid_t number)
-{
-    return thread && word_at(walk, thread + THREAD_NUMBER) == (uintptr_t)number;
+    return thread && word_at(walk, state, thread + THREAD_NUMBER) == (uintptr_t)state->words.thread;
 }
 
 /* Returns the state of the calling thread, 0 if it has none. */
-static uintptr_t own_state(crn_unwind_walk *walk, pid_t number)
+static uintptr_t own_state(crn_unwind_walk *walk, crn_interpreters *state)
 {
     const int *key = (const int *)(python.runtime + RUNTIME_KEY); /* whether it exists; the key */
     uintptr_t thread = key[0] ? (uintptr_t)pthread_getspecific((pthread_key_t)key[1]) : 0;
-    return is_state_of(walk, thread, number) ? thread : 0;
+    return is_state_of(walk, state, thread) ? thread : 0;
 }
 
 /* The same for another thread. */
-static uintptr_t other_state(crn_unwind_walk *walk, pid_t number)
+static uintptr_t other_state(crn_unwind_walk *walk, crn_interpreters *state)
 {
     enum { INTERPRETERS = 16, THREADS = 1024 }; /* limits, as lists may change meanwhile */
-    uintptr_t interpreter = word_at(walk, python.runtime + RUNTIME_INTERPRETERS);
+    uintptr_t interpreter = word_at(walk, state, python.runtime + RUNTIME_INTERPRETERS);
     for (int i = 0; interpreter && i < INTERPRETERS; i++) {
-        uintptr_t thread = word_at(walk, interpreter + INTERPRETER_THREADS);
+        uintptr_t thread = word_at(walk, state, interpreter + INTERPRETER_THREADS);
         for (int t = 0; thread && t < THREADS; t++) {
-            if (is_state_of(walk, thread, number))
+            if (is_state_of(walk, state, thread))
                 return thread;
-            thread = word_at(walk, thread + THREAD_NEXT);
+            thread = word_at(walk, state, thread + THREAD_NEXT);
         }
-        interpreter = word_at(walk, interpreter + INTERPRETER_NEXT);
+        interpreter = word_at(walk, state, interpreter + INTERPRETER_NEXT);
     }
     return 0;
 }
 
 /* Adds the functions that the next older call of the loop runs. */
-static size_t add_chain(crn_unwind_walk *walk, size_t count)
+static size_t add_chain(crn_unwind_walk *walk, void *data, size_t count)
 {
-    crn_python_state *state = walk->loop_data;
-    if (!state->found) {
-        uintptr_t thread =
-            state->own ? own_state(walk, state->thread) : other_state(walk, state->thread);
-        uintptr_t chain = thread ? word_at(walk, thread + THREAD_CHAIN) : 0;
-        state->frame = chain ? word_at(walk, chain + CHAIN_FRAME) : 0;
-        state->found = true;
+    crn_interpreters *state = data;
+    crn_python_state *its = &state->python;
+    if (!its->found) {
+        uintptr_t thread = state->words.own ? own_state(walk, state) : other_state(walk, state);
+        uintptr_t chain = thread ? word_at(walk, state, thread + THREAD_CHAIN) : 0;
+        its->frame = chain ? word_at(walk, state, chain + CHAIN_FRAME) : 0;
+        its->found = true;
     }
-    while (state->frame && count < walk->most) {
-        uintptr_t frame = state->frame, object = word_at(walk, frame + FRAME_CODE);
-        bool is_first = word_at(walk, frame + FRAME_FLAGS) >> 32 & 0xff;
-        state->frame = word_at(walk, frame + FRAME_PREVIOUS);
+    while (its->frame && count < walk->most) {
+        uintptr_t frame = its->frame, object = word_at(walk, state, frame + FRAME_CODE);
+        bool is_first = word_at(walk, state, frame + FRAME_FLAGS) >> 32 & 0xff;
+        its->frame = word_at(walk, state, frame + FRAME_PREVIOUS);
         if (object)
             walk->addresses[(walk->at + count++) & walk->mask] = object | CRN_PYTHON_WORD;
         if (is_first)
@@ -177,27 +147,20 @@ static size_t add_chain(crn_unwind_walk *walk, size_t count)
     return count;
 }
 
-void crn_python_prepare(crn_unwind_walk *walk, crn_python_state *state, pid_t thread)
+crn_unwind_loop crn_python_loop(crn_interpreters *state)
 {
-    *state = (crn_python_state){.thread = thread, .own = thread == gettid()};
-    walk->loop = python.loop;
-    walk->loop_size = python.loop ? python.loop_size : 0;
-    walk->before_loop = add_chain;
-    walk->loop_data = state;
+    return (crn_unwind_loop){.start = python.loop,
+                             .size = python.loop ? python.loop_size : 0,
+                             .before = add_chain,
+                             .data = state};
 }
 
 /* ---- names ---- */
 
-static bool copy(uintptr_t from, void *to, size_t size)
-{
-    struct iovec here = {to, size}, there = {(void *)from, size};
-    return process_vm_readv(gettid(), &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 static bool has_type(uintptr_t object, uintptr_t type)
 {
     uintptr_t its;
-    return copy(object + OBJECT_TYPE, &its, sizeof its) && its == type;
+    return crn_copy(object + OBJECT_TYPE, &its, sizeof its) && its == type;
 }
 
 static size_t put_character(char *to, uint32_t character)
@@ -223,15 +186,15 @@ static bool read_string(uintptr_t string, char text[TEXT_SIZE])
     uint64_t length;
     uint32_t state;
     if (!has_type(string, python.string_type) ||
-        !copy(string + STRING_LENGTH, &length, sizeof length) ||
-        !copy(string + STRING_STATE, &state, sizeof state))
+        !crn_copy(string + STRING_LENGTH, &length, sizeof length) ||
+        !crn_copy(string + STRING_STATE, &state, sizeof state))
         return false;
     uint32_t width = state >> 2 & 7; /* 1, 2 or 4 */
     bool is_compact = state >> 5 & 1, is_ascii = state >> 6 & 1;
     if (!is_compact || (width != 1 && width != 2 && width != 4))
         return false;
     size_t count = length < MOST_CHARACTERS ? length : MOST_CHARACTERS, used = 0;
-    if (!copy(string + (is_ascii ? STRING_HEADER_ASCII : STRING_HEADER), bytes, count * width))
+    if (!crn_copy(string + (is_ascii ? STRING_HEADER_ASCII : STRING_HEADER), bytes, count * width))
         return false;
     for (size_t i = 0; i < count; i++) {
         uint32_t character = 0;
@@ -242,10 +205,11 @@ static bool read_string(uintptr_t string, char text[TEXT_SIZE])
     return true;
 }
 
-/* Returns the block of a function that was not seen before. */
-static cairn_block add(uintptr_t object, const code *its)
+/* Adds the block of a function; `members` are of its code object, from CODE_LINE on. */
+static cairn_block add(uintptr_t object, const void *members)
 {
     static char name[TEXT_SIZE], file[TEXT_SIZE];
+    const code *its = members;
     if (!has_type(object, python.code_type) || !read_string(its->qualified_name, name) ||
         !read_string(its->file, file))
         return cairn_block_once(python.profile, &(cairn_block_info){.name = "[Python function]"});
@@ -253,44 +217,7 @@ static cairn_block add(uintptr_t object, const code *its)
     return cairn_block_once(python.profile, &info);
 }
 
-/* ---- functions that were seen ---- */
-
-enum { SEEN = 1 << 14 }; /* entries of a table indexed by the object's address */
-
-/* A code object may be freed, and another one made at its address: after a while its members are
- * compared again. */
-typedef struct seen {
-    uintptr_t object;
-    code its;
-    uint64_t compared; /* moment */
-    cairn_block block;
-} seen;
-
-static uint64_t now(void)
+cairn_block crn_python_block(uintptr_t object)
 {
-    struct timespec moment;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &moment);
-    return (uint64_t)moment.tv_sec * 16 + (uint64_t)moment.tv_nsec / (1000000000 / 16);
-}
-
-cairn_block crn_python_block(uint64_t word)
-{
-    static seen *table;
-    static seen alone; /* without memory for the table */
-    uintptr_t object = (uintptr_t)(word & ~CRN_PYTHON_WORD);
-    uint64_t moment = now();
-    code its;
-    if (!table)
-        table = crn_pages(SEEN * sizeof *table);
-    seen *entry = table ? &table[crn_unwind_hash(object) % SEEN] : &alone;
-    if (entry->object == object && entry->compared == moment)
-        return entry->block;
-    memset(&its, 0, sizeof its);
-    copy(object + CODE_LINE, &its, sizeof its);
-    if (entry->object != object || memcmp(&its, &entry->its, sizeof its) != 0)
-        entry->block = add(object, &its);
-    entry->object = object;
-    entry->its = its;
-    entry->compared = moment;
-    return entry->block;
+    return crn_object_block(object, object + CODE_LINE, sizeof(code), add);
 }

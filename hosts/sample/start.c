@@ -17,7 +17,7 @@
 
 #include "../native/code.h"
 #include "../native/variables.h"
-#include "python.h"
+#include "interpreter.h"
 #include "sample.h"
 
 enum {
@@ -209,8 +209,8 @@ static void open_profile(const char *path)
     collector.profile = profile_open(path);
     if (!collector.profile)
         return;
+    crn_interpreters_find(collector.profile);
     crn_code_begin(collector.profile);
-    crn_python_find(collector.profile);
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
     pthread_atfork(before_fork, after_in_parent, after_in_child);
     begin();

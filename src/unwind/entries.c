@@ -195,6 +195,9 @@ bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry)
     crn_unwind_module module;
     if (!crn_unwind_module_find(address, &module))
         return false;
-    uintptr_t at = find_entry(&module, address), size;
-    return at && crn_unwind_entry_read(&module, at, entry, &size) && address - entry->start < size;
+    uintptr_t at = find_entry(&module, address), size = 0;
+    if (!at || !crn_unwind_entry_read(&module, at, entry, &size))
+        return false;
+    entry->size = size;
+    return address - entry->start < size;
 }

@@ -25,6 +25,14 @@ bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offs
     return false;
 }
 
+bool crn_unwind_function(uintptr_t address, uintptr_t *start, uintptr_t *size)
+{
+    (void)address;
+    (void)start;
+    (void)size;
+    return false;
+}
+
 crn_unwind_frame crn_unwind_interrupted(const void *context,
                                         uintptr_t registers[CRN_UNWIND_REGISTERS])
 {

@@ -19,6 +19,7 @@ enum {
 
 crn_unwind_table *crn_unwind_known;
 uint32_t crn_unwind_generation = 1;
+int crn_unwind_carried = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static crn_unwind_table *table_new(uint64_t slots)
@@ -79,6 +80,7 @@ static void remember(uintptr_t address, const crn_unwind_code *code, uint32_t ge
     uint64_t rule;
     memcpy(&rule, &code->rule, sizeof rule);
     __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->carried, code->carried, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->tagged, (uint64_t)code->tag << 32 | generation, __ATOMIC_RELEASE);
     if (slot->address)
         return;
@@ -86,12 +88,25 @@ static void remember(uintptr_t address, const crn_unwind_code *code, uint32_t ge
     table->count++;
 }
 
+void crn_unwind_code_find(uintptr_t address, crn_unwind_code *code)
+{
+    int64_t offset;
+    code->rule = crn_unwind_rule_find(address);
+    code->tag = 0;
+    code->carried = CRN_UNWIND_NOT_SAVED;
+    if (crn_unwind_carried >= 0 &&
+        crn_unwind_register_saved(address, (unsigned)crn_unwind_carried, &offset) &&
+        offset == (int32_t)offset)
+        code->carried = (int32_t)offset;
+}
+
 void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
 {
     if (crn_unwind_recall(address, code))
         return;
     uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_ACQUIRE);
-    crn_unwind_code found = {crn_unwind_rule_find(address), 0};
+    crn_unwind_code found;
+    crn_unwind_code_find(address, &found);
     pthread_mutex_lock(&lock);
     if (!crn_unwind_recall(address, code)) { /* no other thread was faster */
         remember(address, &found, generation);

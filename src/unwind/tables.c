@@ -318,6 +318,16 @@ crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
     return next.kind == CRN_UNWIND_OUTERMOST ? next : rule;
 }
 
+bool crn_unwind_function(uintptr_t address, uintptr_t *start, uintptr_t *size)
+{
+    crn_unwind_entry entry;
+    if (!crn_unwind_entry_find(address, &entry))
+        return false;
+    *start = entry.start;
+    *size = entry.size;
+    return true;
+}
+
 /* ---- signal frames ---- */
 
 crn_unwind_frame crn_unwind_interrupted(const void *context,

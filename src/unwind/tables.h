@@ -67,6 +67,7 @@ uintptr_t crn_unwind_pointer(crn_unwind_bytes *bytes, unsigned encoding, uintptr
 /* Entry of a function: its FDE together with the CIE that it refers to. */
 typedef struct crn_unwind_entry {
     uintptr_t start; /* the function's first address */
+    uintptr_t size;  /* of the function's code; set by crn_unwind_entry_find */
     uint64_t code_align;
     int64_t data_align;
     uint64_t return_register;

@@ -110,17 +110,25 @@ static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address,
 
 /* ---- rules --------------------------------------------------------------------- */
 
+/* A register, by its number in DWARF, whose value walks of the own process find for each frame; -1:
+ * none. Set it before the first rule is cached. */
+extern int crn_unwind_carried;
+
+enum { CRN_UNWIND_NOT_SAVED = INT32_MIN };
+
 /* Cached data of an address. `tag` is a number of the caller's: 0 until crn_unwind_tag. */
 typedef struct crn_unwind_code {
     crn_unwind_rule rule;
     uint32_t tag;
+    int32_t carried; /* where the function saved that register, relative to the CFA;
+                        CRN_UNWIND_NOT_SAVED: nowhere */
 } crn_unwind_code;
 
 typedef struct crn_unwind_slot {
     uintptr_t address; /* atomic; 0 is free */
     uint64_t rule;     /* atomic */
     uint64_t tagged;   /* atomic: tag << 32 | generation */
-    uint64_t spare;
+    int64_t carried;   /* atomic */
 } crn_unwind_slot;
 
 typedef struct crn_unwind_table {
@@ -156,6 +164,7 @@ static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
         uint64_t tagged = __atomic_load_n(&slot->tagged, __ATOMIC_ACQUIRE);
         uint64_t rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
         __builtin_memcpy(&code->rule, &rule, sizeof rule);
+        code->carried = (int32_t)__atomic_load_n(&slot->carried, __ATOMIC_RELAXED);
         code->tag = (uint32_t)(tagged >> 32);
         return (uint32_t)tagged == __atomic_load_n(&crn_unwind_generation, __ATOMIC_RELAXED);
     }
@@ -176,6 +185,12 @@ void crn_unwind_unlock(void);
 
 /* Finds a rule in .eh_frame, without the cache. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address);
+
+/* Does the same for all of a code's members but the tag, which gets 0. */
+void crn_unwind_code_find(uintptr_t address, crn_unwind_code *code);
+
+/* Finds the function at an address, by .eh_frame. False if it has no entry there. */
+bool crn_unwind_function(uintptr_t address, uintptr_t *start, uintptr_t *size);
 
 /* Finds where the function at the address has saved a register of its caller, relative to the CFA.
  * False if it has not. */
@@ -245,6 +260,15 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
 /* ---- whole walks ----------------------------------------------------------------- */
 
 typedef struct crn_unwind_walk crn_unwind_walk;
+
+/* A function in which an interpreter runs code. `before` is called before a frame of it is added,
+ * with the number of words so far: it may add words, and returns their new number. */
+typedef struct crn_unwind_loop {
+    uintptr_t start, size;
+    size_t (*before)(crn_unwind_walk *walk, void *data, size_t count);
+    void *data;
+} crn_unwind_loop;
+
 struct crn_unwind_walk {
     crn_unwind_memory *memory;
     const uintptr_t *registers; /* those of the first frame, by their numbers in DWARF; NULL: not
@@ -258,11 +282,10 @@ struct crn_unwind_walk {
     void *data;
     uintptr_t entry;
 
-    /* An interpreter's function, from `loop` on. Called before a frame of it is added, with the
-     * number of words so far: may add words, and returns their new number. loop_size 0: none. */
-    uintptr_t loop, loop_size;
-    size_t (*before_loop)(crn_unwind_walk *walk, size_t count);
-    void *loop_data;
+    const crn_unwind_loop *loops;
+    size_t loop_count;
+    uintptr_t carried; /* value of crn_unwind_carried in the present frame, at its call */
+    bool is_carried;   /* it is known */
 
     /* Result: addresses of frames, the youngest first, in a ring of mask + 1 words from `at`. */
     uint64_t *addresses;
@@ -272,8 +295,13 @@ struct crn_unwind_walk {
 };
 
 /* Walks the stack from `frame`, by .eh_frame and, in code without it, by frame pointers. Returns
- * the number of words: frames, and what before_loop added. Signal safe. */
+ * the number of words: frames, and what the loops added. Signal safe. */
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame);
+
+/* Finds the value of any register in the frame to which `steps` steps lead from the first. False if
+ * it is not known. Walks again, without the cache: slow. Signal safe. */
+bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
+                              unsigned number, uintptr_t *value);
 
 /* ---- modules --------------------------------------------------------------------- */
 

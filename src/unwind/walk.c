@@ -14,18 +14,22 @@ static uintptr_t table_address(const crn_unwind_walk *walk, uintptr_t address)
 
 /* A rule that is not cached is parsed here, which takes a microsecond or two. It is cached if that
  * may take a lock: a walk of the own process can be in a signal handler. */
+static crn_unwind_code code_of(const crn_unwind_walk *walk, uintptr_t address)
+{
+    crn_unwind_code code = {.rule = {.kind = CRN_UNWIND_NOTHING}, .carried = CRN_UNWIND_NOT_SAVED};
+    uintptr_t place = table_address(walk, address);
+    if (!place || crn_unwind_recall(place, &code))
+        return code;
+    if (walk->local)
+        crn_unwind_look(place, &code);
+    else
+        crn_unwind_code_find(place, &code);
+    return code;
+}
+
 static crn_unwind_rule rule_of(const crn_unwind_walk *walk, uintptr_t address)
 {
-    crn_unwind_code code;
-    uintptr_t place = table_address(walk, address);
-    if (!place)
-        return (crn_unwind_rule){.kind = CRN_UNWIND_NOTHING};
-    if (crn_unwind_recall(place, &code))
-        return code.rule;
-    if (!walk->local)
-        return crn_unwind_rule_find(place);
-    crn_unwind_look(place, &code);
-    return code.rule;
+    return code_of(walk, address).rule;
 }
 
 /* Steps by the chain of frame pointers, for code without tables: compiled at run time, or written
@@ -66,10 +70,9 @@ static bool needs_frame(const crn_unwind_rule *rule)
     return rule->kind == CRN_UNWIND_FRAME || rule->kind == CRN_UNWIND_FRAME_STORED;
 }
 
-/* Steps once more from the first frame to this one, with a register. It is nearly never needed, so
- * other walks carry none along. False if its value is not known. */
-static bool find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
-                          unsigned number, uintptr_t *value)
+/* Steps once more from the first frame to this one, with a register. */
+bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
+                              unsigned number, uintptr_t *value)
 {
     crn_unwind_frame frame = first;
     bool known = walk->registers != NULL;
@@ -101,7 +104,7 @@ static crn_unwind_rule by_stack(const crn_unwind_walk *walk, const crn_unwind_ru
     crn_unwind_rule same = *rule;
     uintptr_t value;
     same.kind = CRN_UNWIND_NOTHING;
-    if (!find_register(walk, *first, steps, rule->kind - CRN_UNWIND_REGISTER, &value))
+    if (!crn_unwind_find_register(walk, *first, steps, rule->kind - CRN_UNWIND_REGISTER, &value))
         return same;
     intptr_t offset = (intptr_t)(value - stack) + rule->offset;
     if (offset > 0 && offset < INT32_MAX)
@@ -132,20 +135,32 @@ static bool ends_chain(const crn_unwind_walk *walk, const crn_unwind_frame *fram
            !module.index;
 }
 
+/* Finds the carried register in the caller's frame, to which a step has led from `callee`. */
+static void carry(crn_unwind_walk *walk, const crn_unwind_code *code,
+                  const crn_unwind_frame *callee, const crn_unwind_frame *frame)
+{
+    uintptr_t place = frame->stack + (uintptr_t)(intptr_t)code->carried;
+    if (code->rule.kind == CRN_UNWIND_NOTHING || code->rule.kind == CRN_UNWIND_SIGNAL)
+        walk->is_carried = false;
+    else if (code->carried != CRN_UNWIND_NOT_SAVED && place >= callee->stack) /* not popped */
+        walk->is_carried = crn_unwind_read(walk->memory, place, &walk->carried);
+}
+
 /* Steps from the frame that `steps` steps have led to from the first. Returns false at the end of
  * the walk. */
 static bool step(crn_unwind_walk *walk, const crn_unwind_frame *first, size_t steps,
                  crn_unwind_frame *frame)
 {
     uintptr_t slot, saved_at;
-    crn_unwind_rule rule = rule_of(walk, crn_unwind_address(frame));
-    if (rule.kind >= CRN_UNWIND_REGISTER)
-        rule = by_stack(walk, &rule, first, steps, frame->stack);
-    if (is_outermost(walk, frame, &rule)) {
+    const crn_unwind_frame callee = *frame;
+    crn_unwind_code code = code_of(walk, crn_unwind_address(frame));
+    if (code.rule.kind >= CRN_UNWIND_REGISTER)
+        code.rule = by_stack(walk, &code.rule, first, steps, frame->stack);
+    if (is_outermost(walk, frame, &code.rule)) {
         walk->complete = true;
         return false;
     }
-    if (needs_frame(&rule) && !frame->frame) {
+    if (needs_frame(&code.rule) && !frame->frame) {
         if (!walk->find_frame) {
             walk->complete = true; /* a chain of frame pointers ends with 0 */
             return false;
@@ -153,11 +168,25 @@ static bool step(crn_unwind_walk *walk, const crn_unwind_frame *first, size_t st
         if (!find_frame_pointer(walk, frame))
             return false;
     }
-    if (rule.kind == CRN_UNWIND_NOTHING) {
-        walk->complete = ends_chain(walk, frame);
-        return !walk->complete && step_chain(walk, frame);
+    if (code.rule.kind == CRN_UNWIND_NOTHING && ends_chain(walk, frame)) {
+        walk->complete = true;
+        return false;
     }
-    return crn_unwind_step(&rule, walk->memory, frame, &slot, &saved_at);
+    bool stepped = code.rule.kind == CRN_UNWIND_NOTHING
+                       ? step_chain(walk, frame)
+                       : crn_unwind_step(&code.rule, walk->memory, frame, &slot, &saved_at);
+    if (stepped && crn_unwind_carried >= 0)
+        carry(walk, &code, &callee, frame);
+    return stepped;
+}
+
+/* Lets interpreters add what they run in this frame. */
+static size_t add_loops(crn_unwind_walk *walk, uintptr_t address, size_t count)
+{
+    for (size_t i = 0; i < walk->loop_count; i++)
+        if (address - walk->loops[i].start < walk->loops[i].size)
+            count = walk->loops[i].before(walk, walk->loops[i].data, count);
+    return count;
 }
 
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
@@ -165,6 +194,9 @@ size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
     const crn_unwind_frame first = frame;
     size_t count = 0;
     walk->complete = false;
+    walk->is_carried = walk->registers && crn_unwind_carried >= 0;
+    if (walk->is_carried)
+        walk->carried = walk->registers[crn_unwind_carried];
     crn_unwind_refresh(walk->memory);
     for (size_t steps = 0; count < walk->most; steps++) {
         if (frame.pc == 0) {
@@ -172,8 +204,7 @@ size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
             break;
         }
         uintptr_t address = crn_unwind_address(&frame);
-        if (address - walk->loop < walk->loop_size)
-            count = walk->before_loop(walk, count);
+        count = add_loops(walk, address, count);
         if (count < walk->most)
             walk->addresses[(walk->at + count++) & walk->mask] = address;
         if (!step(walk, &first, steps, &frame))

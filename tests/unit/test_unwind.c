@@ -156,8 +156,98 @@ static void a_frame_is_found_by_another_register(void **state)
     assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
     assert_same_callers(1);
 }
+
+/* ---- a register that is carried along ---- */
+
+typedef struct carried {
+    crn_unwind_frame first;
+    size_t steps, known;
+} carried;
+
+/* Each frame is one of the "loop": its register is compared with that of a walk from the first. */
+static size_t compare_register(crn_unwind_walk *walk, void *data, size_t count)
+{
+    carried *all = data;
+    uintptr_t value;
+    bool known = crn_unwind_find_register(walk, all->first, all->steps++,
+                                          (unsigned)crn_unwind_carried, &value);
+    assert_int_equal(walk->is_carried, known);
+    if (known)
+        assert_int_equal(walk->carried, value);
+    all->known += known;
+    return count;
+}
+
+static void walk_carrying(const ucontext_t *context)
+{
+    uintptr_t registers[CRN_UNWIND_REGISTERS];
+    crn_unwind_memory memory = {0};
+    crn_unwind_stack_of_thread(&memory.low, &memory.high);
+    carried all = {.first = crn_unwind_interrupted(context, registers)};
+    const crn_unwind_loop everywhere = {
+        .size = UINTPTR_MAX, .before = compare_register, .data = &all};
+    crn_unwind_walk walk = {.memory = &memory,
+                            .registers = registers,
+                            .loops = &everywhere,
+                            .loop_count = 1,
+                            .addresses = walked,
+                            .most = FRAMES,
+                            .mask = FRAMES - 1};
+    walked_count = crn_unwind_stack(&walk, all.first);
+    assert_int_equal(all.steps, walked_count);
+    assert_int_equal(all.known, walked_count);
+    for (size_t i = 0; i < walked_count; i++) { /* the next walk has the rule from the cache */
+        crn_unwind_code code;
+        crn_unwind_look((uintptr_t)walked[i], &code);
+    }
+}
+
+__attribute__((noinline)) static void walk_carrying_here(void)
+{
+    ucontext_t context;
+    assert_int_equal(getcontext(&context), 0);
+    walk_carrying(&context);
+}
+
+/* Uses all registers that calls keep. */
+__attribute__((noinline)) static long carry_through(int depth, const long *values)
+{
+    long a = values[0], b = values[1], c = values[2], d = values[3], e = values[4], f = values[5];
+    long below = 0;
+    for (int i = 0; i < 2 && depth > 0; i++)
+        below += carry_through(depth - 1 - i, (long[]){b, c, d, e, f, a + i});
+    if (depth <= 0)
+        walk_carrying_here();
+    return below + a * b + c * d + e * f;
+}
+
+static int carry_in_callback(const void *one, const void *other)
+{
+    carry_through(3, (long[]){*(const char *)one, *(const char *)other, 3, 4, 5, 6});
+    return *(const char *)one - *(const char *)other;
+}
+
+static void a_carried_register_is_that_of_each_frame(void **state)
+{
+    (void)state;
+    static const int kept[] = {3, 6, 12, 13, 14, 15};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        char text[] = "carried";
+        crn_unwind_carried = kept[i];
+        crn_unwind_unloaded(); /* rules that are cached do not know this register */
+        qsort(text, sizeof text - 1, 1, carry_in_callback);
+    }
+    crn_unwind_carried = -1;
+    crn_unwind_unloaded();
+}
 #else
 static void a_frame_is_found_by_another_register(void **state)
+{
+    (void)state;
+    skip();
+}
+
+static void a_carried_register_is_that_of_each_frame(void **state)
 {
     (void)state;
     skip();
@@ -350,6 +440,7 @@ int main(void)
         cmocka_unit_test(before_that_it_is_on_the_stack),
         cmocka_unit_test(the_callers_stack_pointer_is_stored),
         cmocka_unit_test(a_frame_is_found_by_another_register),
+        cmocka_unit_test(a_carried_register_is_that_of_each_frame),
         cmocka_unit_test(cached_rules_are_the_parsed_ones),
         cmocka_unit_test(a_made_index_finds_the_same_rules),
         cmocka_unit_test(damaged_tables_are_survived),

@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: MIT
- *
- * source.c - names of functions at their definition. A call site may use any name ("f",
- * "callback"); the definition has the one that people use.
- */
+/* SPDX-License-Identifier: MIT */
+#include "lua_source.h"
+
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "host.h"
 
 typedef struct text {
     const char *start;

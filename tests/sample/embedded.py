@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lua functions between native ones, in programs that embed Lua: each stack is one that Lua itself tells.
+
+usage: embedded.py CAIRN SCRIPT WORK PROGRAM...
+"""
+import itertools
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import case, main, run, same  # noqa: E402
+
+CAIRN, SCRIPT = (os.path.abspath(name) for name in sys.argv[1:3])
+WORK = sys.argv[3]
+shutil.rmtree(WORK, ignore_errors=True)
+os.makedirs(WORK)
+CAPTURE = os.path.join(WORK, "out.cairn")
+TICK = 4e6  # ns, at most, between two of the kernel's
+
+
+def record(program, *arguments, stdin=subprocess.DEVNULL):
+    """Returns the lines that the program prints."""
+    done = subprocess.run([CAIRN, "run", "-o", CAPTURE, program, *arguments], text=True, stdin=stdin,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout.splitlines()
+
+
+def paths(metric):
+    """The contexts with a cost of their own: their blocks, the outermost first, and the cost."""
+    rows = json.loads(run(CAIRN, "query", "--json", CAPTURE, """
+        select contexts.id, contexts.parent, blocks.name, blocks.file, blocks.line, contexts.%s
+        from contexts join blocks on blocks.id = contexts.block""" % metric))["rows"]
+    known = {row[0]: row for row in rows}
+    for row in rows:
+        blocks, at = [], row
+        while at is not None:
+            blocks.append(tuple(at[2:5]))
+            at = known.get(at[1])
+        if row[5]:
+            yield blocks[::-1], row[5]
+
+
+def folded(lines):
+    """Functions that call themselves are one in a context."""
+    return ",".join(line for line, _ in itertools.groupby(lines))
+
+
+def lua_lines(blocks):
+    """The lines of the Lua functions, the youngest first; 0 for main chunks."""
+    scripts = {os.path.basename(SCRIPT), "text"}
+    return folded("0" if name.startswith("main chunk") else str(line)
+                  for name, file, line in reversed(blocks) if os.path.basename(file or "") in scripts)
+
+
+def check(program):
+    expected = {}
+    for line in record(program, SCRIPT):
+        lines, ns = line.split()
+        lines = folded(lines.split(","))
+        expected[lines] = expected.get(lines, 0) + int(ns)
+    total = sum(expected.values())
+    found = {}
+    for blocks, cost in paths("cpu"):
+        if any(name == "burn" for name, _, _ in blocks):
+            lines = lua_lines(blocks)
+            found[lines] = found.get(lines, 0) + cost
+    wrong = {lines: cost for lines, cost in found.items() if lines not in expected}
+    assert sum(wrong.values()) <= 0.002 * total, (wrong, expected)
+    assert len(expected) > 15, expected
+    for lines, ns in expected.items():
+        share = ns / total
+        error = math.sqrt(2 * TICK * total * share * (1 - share))
+        assert abs(found.get(lines, 0) - ns) < 4.5 * error + TICK, (lines, ns, found.get(lines), error)
+
+
+for path in sys.argv[4:]:
+    @case("each stack is the one that Lua tells: " + os.path.basename(path))
+    def _(program=os.path.abspath(path)):
+        check(program)
+
+
+@case("names are those of the source; the report says which interpreter it is")
+def _():
+    names = {block[0] for blocks, _ in paths("cpu") for block in blocks}
+    wanted = {"main chunk of embedded.lua", "account:deposit", "leaf", "middle", "recursive", "__add", "main chunk of text"}
+    same(wanted - names, set(), "missing")
+    same(json.loads(run(CAIRN, "report", "--json", CAPTURE))["notes"]["lua"], "5.4", "note")
+
+
+@case("a thread that sleeps has the Lua functions, too")
+def _():
+    script = os.path.join(WORK, "embedded.lua")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("local function wait() io.read('l') end\n"
+                   "local co = coroutine.wrap(function() wait() end)\nwait() co()\n")
+    for program in sys.argv[4:]:
+        pause = subprocess.Popen(["sh", "-c", "sleep 0.5; echo; sleep 0.5; echo"], stdout=subprocess.PIPE)
+        record(os.path.abspath(program), script, stdin=pause.stdout)
+        pause.wait()
+        waits = [[name for name, file, _ in blocks if file == script] for blocks, cost in paths("wall")
+                 if cost > 2e8]
+        same(sorted(waits), [["main chunk of embedded.lua", "function <embedded.lua:2>", "wait"],
+                             ["main chunk of embedded.lua", "wait"]], "waits")
+
+
+main()
