@@ -2,6 +2,7 @@
  *
  * Names of system calls, and the files that they wait for.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,14 +32,43 @@ static bool waits_for_file(long call)
 }
 
 /* Reads the target of a descriptor. "socket:[123]" becomes "socket": one is like another. */
-static void read_file(pid_t process, uintptr_t descriptor, char target[PATH_MAX])
+static void read_file(pid_t thread, uintptr_t descriptor, char target[PATH_MAX])
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)process, (int)descriptor);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)thread, (int)descriptor);
     ssize_t length = readlink(path, target, PATH_MAX - 1);
     target[length > 0 ? length : 0] = '\0';
     if (target[0] != '/')
         target[strcspn(target, ":")] = '\0';
+}
+
+/* Returns the state of a thread as /proc/THREAD/stat has it, behind its name; 0 if it has ended. */
+static char state_of(pid_t thread)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] ? name_end[2] : 0;
+}
+
+bool crn_thread_is_stopped(pid_t thread)
+{
+    char state = state_of(thread);
+    return state == 'T' || state == 't';
+}
+
+/* Returns why a thread sleeps outside of system calls; NULL if it does not. */
+static const char *other_reason(pid_t thread)
+{
+    char state = state_of(thread);
+    if (state == 'S' || state == 'D')
+        return "[page fault]";
+    return crn_thread_is_stopped(thread) ? "[stopped]" : NULL;
 }
 
 /* ---- blocks that were made ---- */
@@ -81,19 +111,29 @@ static void keep(long call, const char *file, cairn_block block)
     text_used += size;
 }
 
-cairn_block crn_call_block(cairn_profile *profile, pid_t process, long call, uintptr_t first)
+/* Writes the name of a call's block. */
+static void write_name(long call, const char *file, char name[64])
+{
+    if (call < NAMES && names[call])
+        snprintf(name, 64, "[%s%s%.32s]", names[call], *file && *file != '/' ? " " : "",
+                 *file != '/' ? file : "");
+    else
+        snprintf(name, 64, "[system call %ld]", call);
+}
+
+cairn_block crn_call_block(cairn_profile *profile, pid_t thread, long call, uintptr_t first)
 {
     char name[64], file[PATH_MAX] = "";
+    if (call < 0) {
+        const char *reason = other_reason(thread);
+        return reason ? cairn_block_once(profile, &(cairn_block_info){.name = reason}) : 0;
+    }
     if (waits_for_file(call) && count < MOST)
-        read_file(process, first, file);
+        read_file(thread, first, file);
     cairn_block block = find(call, file);
     if (block)
         return block;
-    if (call < NAMES && names[call])
-        snprintf(name, sizeof name, "[%s%s%.32s]", names[call], *file && *file != '/' ? " " : "",
-                 *file != '/' ? file : "");
-    else
-        snprintf(name, sizeof name, "[system call %ld]", call);
+    write_name(call, file, name);
     block = cairn_block_add(profile,
                             &(cairn_block_info){.name = name, .file = *file == '/' ? file : ""});
     keep(call, file, block);

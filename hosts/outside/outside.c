@@ -43,6 +43,7 @@ struct crn_outside {
     uint64_t unplaced;                /* samples whose moments were not kept */
     double cpu_squares, wall_squares; /* µs² */
     uint64_t now;
+    crn_path late; /* of a sample that arrived late */
     uint64_t addresses[CRN_FRAMES_MOST];
     char page[CRN_UNWIND_PAGE];
 };
@@ -55,7 +56,7 @@ static double square_us(uint64_t ns)
 static void charge(crn_target *target, cairn_metric metric, uint64_t amount)
 {
     if (target->strand && amount)
-        cairn_sample(target->strand, target->path, target->length, metric, amount);
+        cairn_sample(target->strand, target->path.blocks, target->path.length, metric, amount);
 }
 
 /* ---- paths ---- */
@@ -71,18 +72,19 @@ static cairn_block program_block(crn_outside *outside, crn_space *space)
 
 static void push(crn_target *target, cairn_block block)
 {
-    if (target->length == target->capacity) {
-        target->capacity = target->capacity ? target->capacity * 2 : 32;
-        target->path = crn_realloc(target->path, target->capacity, sizeof *target->path);
+    crn_path *path = &target->path;
+    if (path->length == path->capacity) {
+        path->capacity = path->capacity ? path->capacity * 2 : 32;
+        path->blocks = crn_realloc(path->blocks, path->capacity, sizeof *path->blocks);
     }
-    target->path[target->length++] = block;
+    path->blocks[path->length++] = block;
 }
 
 /* Sets the thread's path to a walk's frames. */
 static void set_path(crn_outside *outside, crn_target *target, const crn_unwind_walk *walk,
                      size_t count)
 {
-    target->length = 0;
+    target->path.length = 0;
     push(target, program_block(outside, target->space));
     if (!walk->complete)
         push(target, crn_code_nothing());
@@ -158,7 +160,7 @@ static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, ui
 {
     if (target->strand && amount)
         outside->unplaced +=
-            !cairn_sample_at(target->strand, target->path, target->length, at, amount);
+            !cairn_sample_at(target->strand, target->path.blocks, target->path.length, at, amount);
     target->charged += amount;
     outside->cpu_squares += square_us(amount);
 }
@@ -167,7 +169,7 @@ static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, ui
 static void settle(crn_outside *outside, crn_target *target)
 {
     uint64_t run, ready;
-    if (target->length && crn_target_times(target, &run, &ready) && run > target->charged)
+    if (target->path.length && crn_target_times(target, &run, &ready) && run > target->charged)
         charge_cpu(outside, target, outside->now, run - target->charged);
 }
 
@@ -175,7 +177,7 @@ static void end_target(crn_target *target, void *data)
 {
     crn_outside *outside = data;
     settle(outside, target);
-    if (target->length && outside->now > target->looked)
+    if (target->path.length && outside->now > target->looked)
         charge_wall(outside, target, outside->now - target->looked);
     if (target->lane)
         cairn_lane_close(target->lane);
@@ -196,9 +198,8 @@ static void push_kernel(crn_outside *outside, crn_target *target, const crn_even
             push(target, crn_kernel_block(outside->profile, sample->kernel[i], i == first));
 }
 
-/* Charges the time to the stack of a sample. */
-static void charge_sample(crn_outside *outside, crn_target *target, const crn_event_sample *sample,
-                          uint64_t amount)
+static void set_sample_path(crn_outside *outside, crn_target *target,
+                            const crn_event_sample *sample)
 {
     crn_unwind_memory memory = {.low = sample->frame.stack,
                                 .high = sample->frame.stack + sample->stack_size,
@@ -208,10 +209,36 @@ static void charge_sample(crn_outside *outside, crn_target *target, const crn_ev
     size_t count = crn_unwind_stack(&walk, sample->frame);
     set_path(outside, target, &walk, count);
     push_kernel(outside, target, sample);
-    target->blocked = false;
-    target->next = 0;
+}
+
+static void exchange(crn_path *one, crn_path *other)
+{
+    crn_path before = *one;
+    *one = *other;
+    *other = before;
+}
+
+/* Charges the time to the stack of a sample. The kernel's events arrive later than looks find a
+ * thread asleep: then it is still where it sleeps. Until a later sample it slept. */
+static void charge_sample(crn_outside *outside, crn_target *target, const crn_event_sample *sample,
+                          uint64_t amount)
+{
+    bool is_late = target->blocked && sample->time < target->looked;
+    if (is_late)
+        exchange(&target->path, &outside->late);
+    else if (target->blocked) {
+        charge_wall(outside, target, sample->time - target->looked);
+        target->looked = sample->time;
+    }
+    set_sample_path(outside, target, sample);
     outside->samples++;
     charge_cpu(outside, target, sample->time, amount);
+    if (is_late) {
+        exchange(&target->path, &outside->late);
+        return;
+    }
+    target->blocked = false;
+    target->next = 0;
 }
 
 static void take_sample(void *data, const crn_event_sample *sample)
@@ -344,8 +371,10 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
     if (!crn_target_times(target, &run, &ready) || run != target->run)
         return false;
     set_path(outside, target, &walk, count);
-    if (sleeper.call >= 0)
-        push(target, crn_call_block(outside->profile, target->thread, sleeper.call, sleeper.first));
+    long call = crn_thread_is_stopped(target->thread) ? -1 : sleeper.call;
+    cairn_block waits = crn_call_block(outside->profile, target->thread, call, sleeper.first);
+    if (waits)
+        push(target, waits);
     return true;
 }
 
@@ -367,19 +396,19 @@ static void look(crn_target *target, void *data)
     uint64_t waited = ready > target->ready ? ready - target->ready : 0;
     target->run = run;
     target->ready = ready;
-    if (ran && target->length) {
+    if (ran && target->path.length) {
         charge_wall(outside, target, gap / 2);
         charge_ready(outside, target, waited / 2);
         waited -= waited / 2;
     }
-    uint64_t rest = ran && target->length ? gap - gap / 2 : gap;
+    uint64_t rest = ran && target->path.length ? gap - gap / 2 : gap;
     if (ran)
         target->blocked = find_sleeper(outside, target);
-    if (target->length) {
+    if (target->path.length) {
         charge_wall(outside, target, rest);
         charge_ready(outside, target, waited);
     }
-    if (run > target->charged + 2 * outside->period_ns && target->length)
+    if (run > target->charged + 2 * outside->period_ns && target->path.length)
         charge_cpu(outside, target, outside->now, run - target->charged - outside->period_ns);
     outside->looks += gap != 0;
     target->looked = outside->now;
@@ -556,6 +585,7 @@ void crn_outside_end(crn_outside *outside)
     end_sampler(outside);
     cairn_profile_close(outside->profile);
     crn_spaces_free();
+    crn_free(outside->late.blocks);
     crn_free(outside);
 }
 

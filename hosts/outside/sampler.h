@@ -127,6 +127,12 @@ void crn_events_close(crn_events *events);
 
 /* ---- threads.c: threads and their times ---- */
 
+/* Blocks, outermost first. */
+typedef struct crn_path {
+    size_t length, capacity;
+    cairn_block *blocks;
+} crn_path;
+
 typedef struct crn_target {
     pid_t thread;
     crn_space *space;
@@ -140,8 +146,7 @@ typedef struct crn_target {
     uint64_t ready;   /* time without a core at the last look, ns */
     uint64_t charged; /* processor time that is charged, ns */
     bool blocked;     /* `path` is where it sleeps */
-    size_t length, capacity;
-    cairn_block *path; /* where it was last: outermost first */
+    crn_path path;    /* where it was last */
     struct crn_target *next_of_hash;
 } crn_target;
 

@@ -75,7 +75,7 @@ void crn_target_forget(crn_target *target)
     *link = target->next_of_hash;
     if (target->schedstat >= 0)
         close(target->schedstat);
-    crn_free(target->path);
+    crn_free(target->path.blocks);
     crn_free(target);
     count--;
 }

@@ -19,7 +19,10 @@
 /* A square root of it in µs fits into the notes that intervals are computed from. */
 #define MICROSECOND 1000.0
 
-enum { LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth of its sleep */ };
+enum {
+    LOOK_SLEEPER = 8, /* a thread that sleeps on is looked at after an eighth of its sleep */
+    NEARLY = 64 /* the kernel is not asked about a thread that ran but for this part of a gap */
+};
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
@@ -129,9 +132,11 @@ static bool find_sleeper(crn_sampled *thread)
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;
     path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
-    if (sleeper.call >= 0 && thread->lane)
-        thread->path[thread->length++] = crn_call_block(cairn_lane_profile(thread->lane),
-                                                        thread->tid, sleeper.call, sleeper.first);
+    cairn_block waits = thread->lane ? crn_call_block(cairn_lane_profile(thread->lane), thread->tid,
+                                                      sleeper.call, sleeper.first)
+                                     : 0;
+    if (waits)
+        thread->path[thread->length++] = waits;
     return true;
 }
 
@@ -166,9 +171,11 @@ void crn_sample_look(crn_sampled *thread, uint64_t now)
 {
     uint64_t cpu = crn_sample_clock(thread->clock);
     uint64_t gap = now > thread->looked ? now - thread->looked : 0;
-    bool ran = cpu != thread->cpu || !thread->blocked;
-    uint64_t ready = cpu != thread->cpu ? find_ready(thread) : 0;
-    counts.busy |= cpu != thread->cpu;
+    uint64_t used = cpu - thread->cpu;
+    bool ran = used || !thread->blocked;
+    bool all_the_time = used + gap / NEARLY >= gap;
+    uint64_t ready = used && !all_the_time ? find_ready(thread) : 0;
+    counts.busy |= used != 0;
     thread->cpu = cpu;
     if (ran && thread->length) {
         charge(thread, CAIRN_METRIC_WALL, gap / 2);
@@ -178,7 +185,7 @@ void crn_sample_look(crn_sampled *thread, uint64_t now)
     uint64_t rest = ran && thread->length ? gap - gap / 2 : gap;
     crn_sample_drain(thread);
     if (ran)
-        thread->blocked = find_sleeper(thread);
+        thread->blocked = !all_the_time && find_sleeper(thread);
     if (thread->blocked)
         crn_sample_thread_close(thread);
     charge(thread, CAIRN_METRIC_WALL, rest);

@@ -200,7 +200,7 @@ static cairn_block add(uintptr_t object, const void *members)
     static char source[TEXT_SIZE], label[TEXT_SIZE], name[TEXT_SIZE];
     const prototype *its = members;
     if (type_of(object) != TYPE_PROTOTYPE || !read_string(its->source, source))
-        return cairn_block_once(lua.profile, &(cairn_block_info){.name = "[Lua function]"});
+        return 0;
     write_label(source, label);
     write_name(source, label, its->first_line, name);
     cairn_block_info info = {.name = name,
@@ -211,7 +211,10 @@ static cairn_block add(uintptr_t object, const void *members)
 
 cairn_block crn_lua_block(uintptr_t object)
 {
-    return crn_object_block(object, object + PROTOTYPE_MEMBERS, sizeof(prototype), add);
+    cairn_block block =
+        crn_object_block(object, object + PROTOTYPE_MEMBERS, sizeof(prototype), add);
+    return block ? block
+                 : cairn_block_once(lua.profile, &(cairn_block_info){.name = "[Lua function]"});
 }
 
 /* ---- finding ---- */

@@ -83,7 +83,7 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
     crn_copy(from, members, size);
     if (entry->object != object || memcmp(members, entry->members, sizeof members) != 0)
         entry->block = add(object, members);
-    entry->object = object;
+    entry->object = entry->block ? object : 0; /* one that is gone may be made anew at once */
     memcpy(entry->members, members, sizeof members);
     entry->compared = moment;
     return entry->block;

@@ -30,7 +30,7 @@ enum { CRN_MEMBERS_MOST = 80 };
 
 /* Returns the block of an object. It is added when the object is seen first, or its members (at
  * `from`, `size` bytes) have changed: the object may have been freed, and another one made in its
- * place. From one thread only. */
+ * place. `add` returns 0 if the object is gone, and then so does this. From one thread only. */
 cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
                              cairn_block (*add)(uintptr_t object, const void *members));
 

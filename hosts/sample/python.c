@@ -212,12 +212,15 @@ static cairn_block add(uintptr_t object, const void *members)
     const code *its = members;
     if (!has_type(object, python.code_type) || !read_string(its->qualified_name, name) ||
         !read_string(its->file, file))
-        return cairn_block_once(python.profile, &(cairn_block_info){.name = "[Python function]"});
+        return 0;
     cairn_block_info info = {.name = name, .file = file, .line = its->line};
     return cairn_block_once(python.profile, &info);
 }
 
 cairn_block crn_python_block(uintptr_t object)
 {
-    return crn_object_block(object, object + CODE_LINE, sizeof(code), add);
+    cairn_block block = crn_object_block(object, object + CODE_LINE, sizeof(code), add);
+    return block
+               ? block
+               : cairn_block_once(python.profile, &(cairn_block_info){.name = "[Python function]"});
 }

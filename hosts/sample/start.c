@@ -31,15 +31,19 @@ enum {
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 
+/* Who has the capture's descriptor: the program and the collector share one table of descriptors;
+ * the collector has a table with a copy; or the program has closed its own. */
+typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
+
 static struct {
     pthread_t thread;
     bool running;
-    bool failed;    /* it could not be started again after a pause */
-    pid_t process;  /* a child of vfork has another, but the same memory */
-    ending ending;  /* atomic; under the lock, but for filtered threads */
-    bool ended;     /* the collector is done; atomic */
-    bool has_begun; /* it has its own descriptors; under the lock */
-    pid_t number;   /* of the collector's thread */
+    bool failed;       /* it could not be started again after a pause */
+    pid_t process;     /* a child of vfork has another, but the same memory */
+    ending ending;     /* atomic; under the lock, but for filtered threads */
+    bool ended;        /* the collector is done; atomic */
+    files_place files; /* under the lock */
+    pid_t number;      /* of the collector's thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -100,21 +104,25 @@ static void take_files(void)
     crn_sample_threads_begin(collector.period_ns, cairn_priv_process_file_take());
     pthread_mutex_lock(&collector.lock);
     collector.number = gettid();
-    collector.has_begun = true;
-    pthread_cond_signal(&collector.wake);
+    if (collector.files == FILES_SHARED)
+        collector.files = FILES_COPIED;
+    pthread_cond_broadcast(&collector.wake);
+    while (collector.files != FILES_APART)
+        pthread_cond_wait(&collector.wake, &collector.lock);
     pthread_mutex_unlock(&collector.lock);
 }
 
 /* Waits until the collector has the capture's file, and closes it here. */
 static void leave_files(void)
 {
-    if (!cairn_priv_process_file_is_here())
-        return;
     pthread_mutex_lock(&collector.lock);
-    while (!collector.has_begun)
+    while (collector.files == FILES_SHARED)
         pthread_cond_wait(&collector.wake, &collector.lock);
+    if (collector.files == FILES_COPIED)
+        cairn_priv_process_file_leave();
+    collector.files = FILES_APART;
+    pthread_cond_broadcast(&collector.wake);
     pthread_mutex_unlock(&collector.lock);
-    cairn_priv_process_file_leave();
 }
 
 static void *collect(void *data)
@@ -149,7 +157,8 @@ static void begin(void)
     sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
-    collector.ended = collector.has_begun = false;
+    collector.ended = false;
+    collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
     collector.process = getpid();
     collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
     if (collector.running)

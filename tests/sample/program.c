@@ -3,16 +3,22 @@
  * A program whose split of time is known: each part does a given number of equal pieces of work,
  * reached in another way. It knows nothing of Cairn.
  *
- * usage: program split | sleep | signals | threads | forks | tree COMMAND...
+ * usage: program split | sleep | signals | threads | forks | faults | stopped | tree COMMAND...
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +139,62 @@ static void sleepers(void)
         pthread_join(threads[i], NULL);
 }
 
+/* ---- sleep in no system call: a page that comes late, and a stop ---- */
+
+enum { LATE_US = 500000, PAGE = 4096 };
+
+static void *bring_page(void *data)
+{
+    int file = *(int *)data;
+    struct uffd_msg message;
+    if (read(file, &message, sizeof message) != sizeof message)
+        return NULL;
+    usleep(LATE_US);
+    struct uffdio_zeropage page = {
+        .range = {message.arg.pagefault.address & ~(uint64_t)(PAGE - 1), PAGE}};
+    ioctl(file, UFFDIO_ZEROPAGE, &page);
+    return NULL;
+}
+
+NEVER_INLINE static void touch(volatile char *page)
+{
+    sink += (unsigned char)*page;
+    sink++;
+}
+
+/* Where the kernel does not let this user handle page faults, it says so. */
+static void faults(void)
+{
+    int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API};
+    char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register range = {.range = {(uintptr_t)page, PAGE},
+                                    .mode = UFFDIO_REGISTER_MODE_MISSING};
+    if (file < 0 || page == MAP_FAILED || ioctl(file, UFFDIO_API, &api) != 0 ||
+        ioctl(file, UFFDIO_REGISTER, &range) != 0) {
+        puts("not allowed");
+        return;
+    }
+    pthread_t thread;
+    pthread_create(&thread, NULL, bring_page, &file);
+    touch(page);
+    pthread_join(thread, NULL);
+}
+
+static void stopped(void)
+{
+    pid_t self = getpid(), child = fork();
+    if (child == 0) {
+        usleep(LATE_US / 5);
+        kill(self, SIGSTOP);
+        usleep(LATE_US);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    work(40); /* stopped in it */
+    waitpid(child, NULL, 0);
+}
+
 /* ---- programs that use signals themselves ---- */
 
 static volatile sig_atomic_t caught;
@@ -248,8 +310,8 @@ static void leave(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} parts[] = {{"split", split},     {"sleep", sleepers}, {"signals", signals},
-             {"threads", threads}, {"forks", forks},    {"leave", leave}};
+} parts[] = {{"split", split}, {"sleep", sleepers}, {"signals", signals}, {"threads", threads},
+             {"forks", forks}, {"leave", leave},    {"faults", faults},   {"stopped", stopped}};
 
 /* Usage: PROGRAM PART [until-told]; told by the end of standard input, it runs once more. */
 int main(int argc, char **argv)

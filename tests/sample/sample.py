@@ -210,6 +210,17 @@ def _():
     raise AssertionError(wrong)
 
 
+@case("a page that comes late is a page fault, not a system call")
+def _():
+    output, _, report = sampled(PROGRAM, "faults")
+    if "not allowed" in output:
+        print("# the kernel does not let this user handle page faults")
+        return
+    late = costs(report, "wall", "[page fault]")
+    assert 0.35e9 < late < 0.65e9, late
+    assert late <= costs(report, "wall", "touch"), report["flat"][:10]
+
+
 @case("two programs on one core: ready is apart from waiting, and the parts add up")
 def _():
     core = str(min(os.sched_getaffinity(0)))
@@ -363,6 +374,18 @@ def _():
     same((output, status), ("done\n", 3), "output and status")
     assert share(report, "cpu", os.path.basename(PROGRAM)[:15]) > 0.2
     assert any(row["block"]["name"].startswith("_PyEval_EvalFrame") for row in report["flat"])
+
+
+@outside("from outside: a late page, and a process that is stopped")
+def _():
+    output, _, report = sampled(PROGRAM, "faults", options=["--outside"])
+    if "not allowed" in output:
+        print("# the kernel does not let this user handle page faults")
+        return
+    late = costs(report, "wall", "[page fault]")
+    assert 0.35e9 < late < 0.65e9, late
+    report = sampled(PROGRAM, "stopped", options=["--outside"])[2]
+    assert 0.35e9 < costs(report, "wall", "[stopped]") < 0.65e9, report["wall"][:10]
 
 
 def refuse_events():
