@@ -342,16 +342,21 @@ static void spans_of_many_threads_are_complete(void **state)
     assert_int_equal(trace->span_count, all.count);
     if (!trace->dropped) /* else who asked for some may not be there */
         assert_int_equal(trace->dangling, 0);
+    uint64_t unlinked = 0; /* spans that do not name the requester, though it is in the trace */
     for (uint32_t i = 0; i < all.count; i++) { /* names are in the order of lanes and begins */
         const crn_span *span = &trace->spans[i];
         const noted *noted = &all.noted[i];
         assert_int_equal(span->block, noted->block);
         assert_true(span->iteration == noted->iteration);
-        if (noted->parent && is_noted(&all, noted->parent))
+        bool wanted = noted->parent && is_noted(&all, noted->parent);
+        if (wanted && span->parent != CRN_SPAN_NONE)
             assert_true(all.noted[span->parent].name == noted->parent);
         else
             assert_int_equal(span->parent, CRN_SPAN_NONE);
+        unlinked += wanted && span->parent == CRN_SPAN_NONE;
     }
+    if (!trace->details_dropped) /* a hand-off is a detail, and each adoption can hold many spans */
+        assert_int_equal(unlinked, 0);
     crn_trace_free(trace);
     crn_free(all.noted);
 }
