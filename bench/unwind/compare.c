@@ -1,87 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Compares Cairn's unwinder with libdw's, on stacks of a real program: bench-unwind COUNT
- * COMMAND... or bench-unwind COUNT --pid PID. The kernel interrupts the program at any instruction
- * and copies all registers and the upper part of the stack; both unwinders walk the same copy.
- * Prints how many stacks are equal, and by cause those that are not.
+ * Walks a copied stack with Cairn's unwinder and with libdw's, and counts by cause what is not
+ * equal.
  */
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/memory.h"
-#include "hosts/outside/sampler.h"
+#include "stacks.h"
 
-enum { RBP = 6, RSP = 7, RIP = 16 }; /* numbers in DWARF */
-
-enum {
-    PAGE = CRN_UNWIND_PAGE,
-    RING_PAGES = 2048,
-    STACK = 61440,
-    FRAMES_MOST = 512,
-    CAUSES_MOST = 4096,
-    CAUSES_SHOWN = 8,
-    PERIOD_NS = 199999,
-    REGISTER_COUNT = 17
-};
-
-/* Registers in the order of the kernel's numbers; each has its number in DWARF. */
-#define REGISTERS 0xff01ffull /* ax to ip, r8 to r15 */
-static const uint8_t dwarf_numbers[REGISTER_COUNT] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
-                                                      8, 9, 10, 11, 12, 13, 14, 15};
-
-typedef struct sample {
-    struct perf_event_header header;
-    uint32_t process, thread;
-    uint64_t abi, registers[REGISTER_COUNT];
-    uint64_t stack_size;
-    char stack[STACK];
-    uint64_t stack_copied;
-} sample;
-
-typedef struct ring {
-    int file;
-    struct perf_event_mmap_page *page;
-} ring;
-
-typedef struct frames {
-    uint64_t addresses[FRAMES_MOST];
-    size_t count;
-} frames;
-
-typedef struct cause {
-    char text[160];
-    uint64_t count;
-} cause;
-
-typedef struct comparison {
-    pid_t process;
-    crn_space *space;
-    Dwfl *dwfl;
-    const sample *sample;
-    uintptr_t registers[REGISTER_COUNT]; /* of the sample, by their numbers in DWARF */
-    frames ours, reference;
-    bool complete; /* ours reached the thread's outermost function */
-    bool is_stale; /* mappings have to be read */
-    uint64_t ours_ns, reference_ns;
-    uint64_t compared, equal, shorter, longer, different, incomplete;
-    uint64_t left_out; /* stacks of a process whose mappings could not be read: it was ending */
-    uint64_t frame_count;
-    cause causes[CAUSES_MOST];
-    size_t cause_count;
-} comparison;
+enum { CAUSES_SHOWN = 8 };
 
 /* ---- libdw ---- */
 
@@ -92,7 +21,7 @@ static pid_t next_thread(Dwfl *dwfl, void *data, void **thread_data)
     if (*thread_data)
         return 0;
     *thread_data = all;
-    return (pid_t)all->sample->thread;
+    return all->stack->thread;
 }
 
 static bool get_thread(Dwfl *dwfl, pid_t thread, void *data, void **thread_data)
@@ -100,13 +29,13 @@ static bool get_thread(Dwfl *dwfl, pid_t thread, void *data, void **thread_data)
     (void)dwfl;
     comparison *all = data;
     *thread_data = all;
-    return thread == (pid_t)all->sample->thread;
+    return thread == all->stack->thread;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *data)
 {
     const comparison *all = data;
-    return dwfl_thread_state_registers(thread, 0, REGISTER_COUNT, all->registers);
+    return dwfl_thread_state_registers(thread, 0, REGISTER_COUNT, all->stack->registers);
 }
 
 /* Only the copy: the program has gone on, and its memory is that of a later moment. */
@@ -114,10 +43,11 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 {
     (void)dwfl;
     const comparison *all = data;
-    uint64_t low = all->registers[RSP], size = all->sample->stack_copied;
+    const copied_stack *stack = all->stack;
+    uint64_t low = stack->registers[RSP] - stack->below, size = stack->below + stack->size;
     if (address < low || size < sizeof *word || address - low > size - sizeof *word)
         return false;
-    memcpy(word, all->sample->stack + (address - low), sizeof *word);
+    memcpy(word, stack->bytes - stack->below + (address - low), sizeof *word);
     return true;
 }
 
@@ -168,20 +98,22 @@ static bool read_mappings(comparison *all)
 
 static void walk_ours(comparison *all)
 {
-    const sample *sample = all->sample;
-    uint64_t low = all->registers[RSP];
+    const copied_stack *stack = all->stack;
+    uint64_t low = stack->registers[RSP];
     crn_unwind_memory memory = {
-        .low = low, .high = low + sample->stack_copied, .shift = (uintptr_t)sample->stack - low};
+        .low = low, .high = low + stack->size, .shift = (uintptr_t)stack->bytes - low};
     crn_unwind_walk walk = {.memory = &memory,
-                            .registers = all->registers,
+                            .registers = stack->registers,
                             .local = crn_space_local,
                             .data = all->space,
                             .entry = all->space->entry,
                             .addresses = all->ours.addresses,
                             .most = FRAMES_MOST,
                             .mask = UINT64_MAX};
-    crn_unwind_frame frame = {
-        .pc = all->registers[RIP], .stack = low, .frame = all->registers[RBP], .interrupted = true};
+    crn_unwind_frame frame = {.pc = stack->registers[RIP],
+                              .stack = low,
+                              .frame = stack->registers[RBP],
+                              .interrupted = true};
     uint64_t began = crn_outside_now();
     all->ours.count = crn_unwind_stack(&walk, frame);
     all->ours_ns += crn_outside_now() - began;
@@ -192,7 +124,7 @@ static void walk_reference(comparison *all)
 {
     uint64_t began = crn_outside_now();
     all->reference.count = 0;
-    dwfl_getthread_frames(all->dwfl, (pid_t)all->sample->thread, take_frame, all);
+    dwfl_getthread_frames(all->dwfl, all->stack->thread, take_frame, all);
     all->reference_ns += crn_outside_now() - began;
 }
 
@@ -225,10 +157,9 @@ static void count_cause(comparison *all, const char *kind, size_t common)
     all->causes[i].count++;
 }
 
-/* libdw ends in epilogues: it reads the register that was popped from below the stack pointer,
- * which the copy does not have. Cairn's stack counts as longer if it goes on to the thread's start.
- */
-static void compare(comparison *all)
+/* libdw ends in epilogues if the copy has nothing below the stack pointer: there it reads registers
+ * that were popped. Cairn's stack counts as longer if it goes on to the thread's start. */
+static void count_stack(comparison *all)
 {
     const frames *ours = &all->ours, *reference = &all->reference;
     size_t common = 0;
@@ -252,123 +183,19 @@ static void compare(comparison *all)
     }
 }
 
-static void take(comparison *all, const sample *sample)
+void compare_stack(comparison *all, const copied_stack *stack)
 {
-    all->is_stale |= sample->header.type == PERF_RECORD_MMAP; /* code was loaded */
-    if (sample->header.type != PERF_RECORD_SAMPLE || (pid_t)sample->process != all->process ||
-        sample->abi == PERF_SAMPLE_REGS_ABI_NONE || sample->stack_size != STACK)
-        return;
-    all->sample = sample;
-    for (unsigned i = 0; i < REGISTER_COUNT; i++)
-        all->registers[dwarf_numbers[i]] = sample->registers[i];
+    all->stack = stack;
     if (all->is_stale && !read_mappings(all)) {
         all->left_out++;
         return;
     }
     walk_ours(all);
     walk_reference(all);
-    compare(all);
+    count_stack(all);
 }
 
-/* ---- samples ---- */
-
-static void open_rings(ring *rings, long count, pid_t process, bool begins)
-{
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attributes,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = PERIOD_NS,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-        .inherit = 1,
-        .mmap = 1,
-        .disabled = begins,
-        .enable_on_exec = begins,
-        .exclude_kernel = 0,
-        .sample_regs_user = REGISTERS,
-        .sample_stack_user = STACK,
-    };
-    for (long i = 0; i < count; i++) {
-        rings[i].file = (int)syscall(SYS_perf_event_open, &attributes, process, (int)i, -1, 0);
-        rings[i].page = rings[i].file < 0
-                            ? MAP_FAILED
-                            : mmap(NULL, (1 + RING_PAGES) * (size_t)PAGE, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED, rings[i].file, 0);
-        if (rings[i].page == MAP_FAILED) {
-            perror("bench-unwind: perf_event_open");
-            exit(1);
-        }
-    }
-}
-
-static void read_ring(comparison *all, const ring *ring, uint64_t most)
-{
-    static sample record;
-    const uint64_t size = (uint64_t)RING_PAGES * PAGE;
-    const char *data = (const char *)ring->page + PAGE;
-    uint64_t tail = ring->page->data_tail;
-    while (all->compared < most &&
-           tail < __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE)) {
-        struct perf_event_header header;
-        memcpy(&header, data + tail % size, sizeof header);
-        for (size_t i = 0; i < header.size && i < sizeof record; i++)
-            ((char *)&record)[i] = data[(tail + i) % size];
-        tail += header.size;
-        __atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-        take(all, &record);
-    }
-}
-
-static bool has_ended(pid_t process, bool is_child)
-{
-    return is_child ? waitpid(process, NULL, WNOHANG) == process : kill(process, 0) != 0;
-}
-
-/* Returns true if the process has ended before enough stacks were compared. */
-static bool run(comparison *all, uint64_t most, bool is_child, int go)
-{
-    long processors = sysconf(_SC_NPROCESSORS_CONF);
-    ring *rings = crn_calloc((size_t)processors, sizeof *rings);
-    bool ended = false;
-    all->space = crn_space_of(all->process);
-    all->is_stale = true;
-    open_rings(rings, processors, all->process, is_child);
-    if (is_child)
-        close(go);
-    while (all->compared < most && !ended) {
-        for (long i = 0; i < processors; i++)
-            read_ring(all, &rings[i], most);
-        poll(NULL, 0, 1);
-        ended = has_ended(all->process, is_child);
-    }
-    for (long i = 0; i < processors; i++) {
-        munmap(rings[i].page, (1 + RING_PAGES) * (size_t)PAGE);
-        close(rings[i].file);
-    }
-    crn_free(rings);
-    return ended;
-}
-
-static pid_t start(char **command, int *go)
-{
-    int pipes[2];
-    char byte;
-    if (pipe2(pipes, O_CLOEXEC) != 0)
-        exit(1);
-    pid_t child = fork();
-    if (child == 0) {
-        close(pipes[1]);
-        if (read(pipes[0], &byte, 1) < 0) /* until the events are open */
-            _exit(127);
-        if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
-            _exit(127);
-        execvp(command[0], command);
-        _exit(127);
-    }
-    close(pipes[0]);
-    *go = pipes[1];
-    return child;
-}
+/* ---- the result ---- */
 
 static int by_count(const void *one, const void *other)
 {
@@ -376,7 +203,7 @@ static int by_count(const void *one, const void *other)
     return a->count < b->count ? 1 : -(a->count > b->count);
 }
 
-static void show(comparison *all)
+void show_comparison(comparison *all)
 {
     double stacks = all->compared ? (double)all->compared : 1;
     printf("%lu stacks, %.1f frames: equal %.3f %%, libdw ends %.3f %%, Cairn ends %.3f %%, "
@@ -390,33 +217,4 @@ static void show(comparison *all)
     qsort(all->causes, all->cause_count, sizeof *all->causes, by_count);
     for (size_t i = 0; i < all->cause_count && i < CAUSES_SHOWN; i++)
         printf("  %7lu  %s\n", all->causes[i].count, all->causes[i].text);
-}
-
-int main(int count, char **arguments)
-{
-    static comparison all;
-    if (count < 3) {
-        fputs("usage: bench-unwind COUNT COMMAND... | bench-unwind COUNT --pid PID\n", stderr);
-        return 2;
-    }
-    uint64_t most = strtoull(arguments[1], NULL, 10);
-    bool attach = strcmp(arguments[2], "--pid") == 0 && count == 4;
-    bool ended = true;
-    while (all.compared < most && ended) { /* a program that ends runs again */
-        int go = -1;
-        uint64_t before = all.compared;
-        all.process = attach ? atoi(arguments[3]) : start(&arguments[2], &go);
-        ended = run(&all, most, !attach, go);
-        if (all.dwfl)
-            dwfl_end(all.dwfl);
-        all.dwfl = NULL;
-        if (!ended && !attach) {
-            kill(all.process, SIGKILL);
-            waitpid(all.process, NULL, 0);
-        }
-        if (attach || all.compared == before)
-            break;
-    }
-    show(&all);
-    return all.compared < most;
 }

@@ -250,7 +250,7 @@ void crn_lua_find(cairn_profile *profile)
     char text[64];
     if (number == VERSION && sizeof(void *) == 8)
         crn_lua_try(&trial, fits);
-    bool known = trial.calls && !trial.failed && trial.registers;
+    bool known = trial.loop && trial.calls && !trial.failed && trial.registers;
     snprintf(text, sizeof text, "%d.%d%s", number / 100, number % 100,
              known ? "" : ", whose functions are not shown");
     cairn_profile_note(profile, "lua", text);
