@@ -137,9 +137,12 @@ static void name_of(const comparison *all, uint64_t address, char text[96])
         snprintf(text, 96, "code in no file");
         return;
     }
-    const char *file = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    Dwarf_Addr base;
+    const char *file = dwfl_module_info(module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
     const char *symbol = dwfl_module_addrname(module, address), *slash = strrchr(file, '/');
-    snprintf(text, 96, "%.40s in %.40s", symbol ? symbol : "?", slash ? slash + 1 : file);
+    char offset[24];
+    snprintf(offset, sizeof offset, "0x%lx", (unsigned long)(address - base));
+    snprintf(text, 96, "%.40s in %.40s", symbol ? symbol : offset, slash ? slash + 1 : file);
 }
 
 static void count_cause(comparison *all, const char *kind, size_t common)

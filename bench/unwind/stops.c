@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -21,7 +22,9 @@ enum { PAUSE_MOST_NS = 200000, THREADS_MOST = 256 };
 
 /* ---- one stop ---- */
 
-static void read_registers(pid_t thread, uintptr_t registers[REGISTER_COUNT])
+/* Returns false for a new thread: ptrace stops it before its first instruction, so not at random.
+ * It has no caller there, though clone3's table says so. */
+static bool read_registers(pid_t thread, uintptr_t registers[REGISTER_COUNT])
 {
     struct user_regs_struct its = {0};
     ptrace(PTRACE_GETREGS, thread, NULL, &its);
@@ -29,6 +32,7 @@ static void read_registers(pid_t thread, uintptr_t registers[REGISTER_COUNT])
         its.rax, its.rdx, its.rcx, its.rbx, its.rsi, its.rdi, its.rbp, its.rsp, its.r8,
         its.r9,  its.r10, its.r11, its.r12, its.r13, its.r14, its.r15, its.rip};
     memcpy(registers, by_number, sizeof by_number);
+    return its.rax != 0 || (its.orig_rax != SYS_clone3 && its.orig_rax != SYS_clone);
 }
 
 /* Reads as much of the range as is mapped from its start on. */
@@ -66,7 +70,8 @@ static void compare_stopped(comparison *all, pid_t thread)
 {
     static char bytes[BELOW_MOST + STACK_MOST];
     copied_stack stack = {.thread = thread, .bytes = bytes + BELOW_MOST, .below = BELOW_MOST};
-    read_registers(thread, stack.registers);
+    if (!read_registers(thread, stack.registers))
+        return;
     size_t size = read_bytes(all->process, bytes, stack.registers[RSP] - BELOW_MOST, sizeof bytes);
     if (size < BELOW_MOST)
         return;

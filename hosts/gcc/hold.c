@@ -15,17 +15,17 @@
 
 #include "runtime.h"
 
-static bool blocks; /* atomic */
+bool crn_site_blocks;
 static bool defers; /* signals wait; set before main */
 
 void crn_site_block_when_held(void)
 {
-    __atomic_store_n(&blocks, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
 }
 
 void crn_site_expect_jumps(void)
 {
-    if (__builtin_expect(!defers && !__atomic_load_n(&blocks, __ATOMIC_RELAXED), 0))
+    if (__builtin_expect(!defers && !__atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED), 0))
         crn_site_block_when_held();
 }
 
@@ -52,7 +52,8 @@ cairn_strand *crn_site_hold(void)
     }
     int error = errno;
     uint64_t before;
-    bool blocked = __atomic_load_n(&blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
+    bool blocked =
+        __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
     cairn_strand *strand = cairn_priv_thread_strand;
     crn_site_held.busy = true;
     cairn_priv_thread_strand = NULL;

@@ -22,6 +22,21 @@ void crn_site_tail_saved_caller(uint64_t saved);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
 
+/* The same with exact time, called first and with general registers saved (exact.c). */
+typedef struct crn_exact {
+    uint64_t result;
+    uint64_t done; /* false: the functions above have to be called */
+} crn_exact;
+crn_exact crn_exact_enter(const crn_site *site);
+crn_exact crn_exact_leave(int64_t height);
+crn_exact crn_exact_tail(int64_t height);
+crn_exact crn_exact_enter_guarded(const crn_site *site);
+crn_exact crn_exact_enter_saved_caller(const crn_site *site);
+crn_exact crn_exact_leave_saved_caller(uint64_t saved);
+crn_exact crn_exact_tail_saved_caller(uint64_t saved);
+crn_exact crn_exact_enter_leaf(const crn_site *site);
+crn_exact crn_exact_leave_leaf(uint64_t caller);
+
 uint64_t *crn_site_counters(crn_tree *tree);
 uint64_t crn_site_go(crn_node *node, uint64_t *word);
 
@@ -43,6 +58,9 @@ void crn_site_small(void);
  * already. */
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
+
+/* Signals are blocked each time a strand is held; atomic. */
+extern bool crn_site_blocks __attribute__((visibility("hidden")));
 
 /* State of a thread while its strand is held. */
 typedef struct crn_held {

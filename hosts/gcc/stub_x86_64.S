@@ -279,13 +279,23 @@
         enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
 
 /* Makes a function that calls the C function with %rax and %r11 as arguments, and preserves all
- * other registers. */
-        .macro slow_path name c_function
+ * other registers. If `exact` is given, calls that first, which needs fewer registers saved and
+ * takes care of events with exact time. */
+        .macro slow_path name c_function exact
         function \name
         save
         movq    %rax, %rdi
+        .ifnb \exact
+        subq    $64, %rsp
+        movq    %rdi, (%rsp)
+        call    \exact
+        movq    (%rsp), %rdi
+        addq    $64, %rsp
+        testq   %rdx, %rdx
+        jne     7f
+        .endif
         call_with_all \c_function
-        restore
+7:      restore
         .size   \name, . - \name
         .endm
 
@@ -296,11 +306,19 @@
         .endr
         .endm
 
-        slow_path site_enter_all, crn_site_enter
-        slow_path site_enter_guarded_all, crn_site_enter_guarded
-        slow_path site_enter_saved_caller_all, crn_site_enter_saved_caller
-        slow_path site_enter_leaf_all, crn_site_enter_leaf
-        slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf, counters, go, small, lean
+        .macro exact_slow_paths names:vararg
+        .irp    name, \names
+        .globl  cairn_priv_site_\name
+        slow_path cairn_priv_site_\name, crn_site_\name, crn_exact_\name
+        .endr
+        .endm
+
+        slow_path site_enter_all, crn_site_enter, crn_exact_enter
+        slow_path site_enter_guarded_all, crn_site_enter_guarded, crn_exact_enter_guarded
+        slow_path site_enter_saved_caller_all, crn_site_enter_saved_caller, crn_exact_enter_saved_caller
+        slow_path site_enter_leaf_all, crn_site_enter_leaf, crn_exact_enter_leaf
+        exact_slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf
+        slow_paths counters, go, small, lean
 
 /* Preserves %rax, too. */
         .macro  row_path name

@@ -38,6 +38,19 @@ CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
 /* Pushes the current node once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 
+/* ---- exact wall time, for callers that have saved only general registers ----
+ *
+ * These two do nothing, and say so, unless wall time is exact and nothing is pending but to charge
+ * it. They change no vector or x87 register. */
+
+/* Charges the current node up to now, makes its callee for `block` current and counts the call. The
+ * caller pushes the frames, for whose number there is space. Returns the callee; 0 if nothing was
+ * done, also because the callee is not cached. */
+CAIRN_API uint64_t cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block,
+                                         size_t frames);
+/* Charges the current node up to now. Returns false if nothing was done. */
+CAIRN_API bool cairn_priv_exact_charge(cairn_priv_strand *strand);
+
 /* ---- counters of inlined functions ----
  *
  * The functions inlined into a function form a *tree* of blocks below it. A block that makes no

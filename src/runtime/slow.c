@@ -4,6 +4,7 @@
  */
 #include "base/limits.h"
 #include "base/memory.h"
+#include "runtime/exact.h"
 #include "runtime/runtime.h"
 #include "runtime/sample_moments.h"
 #include "runtime/stack.h"
@@ -155,25 +156,15 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Returns true if wall time is exact and attend() would only charge it. Enter and leave then charge
- * it themselves, which saves calls: with exact time every event takes the slow path. */
-static inline bool only_charges(const cairn_strand *strand, const cairn_lane *lane)
-{
-    return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
-           !strand->records && !strand->lost && __atomic_load_n(&lane->owner, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&lane->waits, __ATOMIC_RELAXED) &&
-           __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) == lane->changes_seen;
-}
-
-/* Enters and charges exact wall time. Returns false, without doing anything, if the callee is not
+/* Enters and charges exact wall time. With it every event takes the slow path, so this saves the
+ * calls that attend() makes. Returns false, without doing anything, if the callee is not
  * cached, the stack is full or more is to be done. */
 static inline bool enter_exact(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
     uint32_t *top = strand->hot.top;
     uint64_t current = strand->hot.current;
-    if (!only_charges(strand, lane) || top >= strand->end)
+    if (!crn_exact_only_charges(strand, lane) || top >= strand->end)
         return false;
     uint64_t callee = cairn_priv_callee(lane->graph.hot.base, current, block);
     cairn_priv_record *record = cairn_priv_record_at(&lane->graph.hot, callee);
@@ -191,7 +182,7 @@ static inline bool leave_exact(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     uint32_t *top = strand->hot.top - 1;
-    if (!only_charges(strand, lane) || top <= strand->stack)
+    if (!crn_exact_only_charges(strand, lane) || top <= strand->stack)
         return false;
     crn_lane_charge_exact(lane, crn_record_at(strand->hot.current));
     CAIRN_PRIV_PUT(strand->hot.current, *top);

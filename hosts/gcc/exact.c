@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Enter, leave and tail call with exact wall time, when nothing else is pending. With exact time
+ * each event takes the slow path. These functions are compiled for general registers alone, so that
+ * stub_x86_64.S need not save the others for them, which takes ten times as long.
+ *
+ * Each says whether it has done anything; otherwise slow.c does it.
+ */
+#include "runtime.h"
+
+enum { FRAME = sizeof(uint32_t) };
+
+/* ---- holding the strand ---- */
+
+/* As crn_site_hold, where that need not block signals. NULL otherwise. errno is not changed
+ * meanwhile. */
+static inline cairn_priv_strand *hold(void)
+{
+    if (crn_site_held.busy || !cairn_priv_thread_strand || cairn_priv_process_is_unseen() ||
+        crn_site_follow_row || __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
+        return NULL;
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    crn_site_held.busy = true;
+    cairn_priv_thread_strand = NULL;
+    __asm__ volatile("" ::: "memory");
+    return strand;
+}
+
+/* The system call as it is: libc's function may change registers. The kernel delivers the signals
+ * that have waited when it returns. */
+static void restore_signals(void)
+{
+    uint64_t before = crn_site_held.before;
+    long result = SYS_rt_sigprocmask;
+    register const void *none __asm__("rdx") = NULL;
+    register size_t size __asm__("r10") = sizeof before;
+    crn_site_held.blocked = false;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"((long)SIG_SETMASK), "S"(&before), "r"(none), "r"(size)
+                     : "rcx", "r11", "memory");
+}
+
+static inline crn_exact release(cairn_priv_strand *strand, uint64_t result, bool done)
+{
+    __asm__ volatile("" ::: "memory");
+    cairn_priv_thread_strand = (cairn_strand *)strand;
+    __asm__ volatile("" ::: "memory");
+    crn_site_held.busy = false;
+    __asm__ volatile("" ::: "memory");
+    if (__builtin_expect(crn_site_held.blocked, 0))
+        restore_signals();
+    return (crn_exact){result, done};
+}
+
+static const crn_exact not_done = {0, false};
+
+/* ---- enter ---- */
+
+/* Enters the site. Returns the caller, as it is pushed or saved; 0 if that was not done. Behind the
+ * end of the stack is the caller of a frame that was given up for a tail call. */
+static inline uint64_t step(cairn_priv_strand *strand, const crn_site *site, size_t frames)
+{
+    uint64_t before = strand->current, from = (uint32_t)before;
+    uint64_t caller = before & CRN_REPLACED ? *strand->top : from;
+    CAIRN_PRIV_PUT(strand->current, from);
+    if (site->block != CRN_SITE_NEW && cairn_priv_exact_step(strand, site->block, frames))
+        return caller;
+    CAIRN_PRIV_PUT(strand->current, before);
+    return 0;
+}
+
+static inline void push(cairn_priv_strand *strand, uint64_t node_offset)
+{
+    *strand->top = (uint32_t)node_offset;
+    strand->top++;
+}
+
+static inline crn_exact enter_pushed(const crn_site *site, bool guarded)
+{
+    cairn_priv_strand *strand = hold();
+    if (!strand)
+        return not_done;
+    uint64_t caller = step(strand, site, guarded ? 2 : 1);
+    if (!caller)
+        return release(strand, 0, false);
+    push(strand, caller);
+    int64_t height = crn_site_height(strand);
+    if (guarded)
+        push(strand, strand->current);
+    return release(strand, (uint64_t)height, true);
+}
+
+crn_exact crn_exact_enter(const crn_site *site)
+{
+    return enter_pushed(site, false);
+}
+
+crn_exact crn_exact_enter_guarded(const crn_site *site)
+{
+    return enter_pushed(site, true);
+}
+
+crn_exact crn_exact_enter_leaf(const crn_site *site)
+{
+    cairn_priv_strand *strand = hold();
+    uint64_t caller = strand ? step(strand, site, 0) : 0;
+    return strand ? release(strand, caller, caller != 0) : not_done;
+}
+
+crn_exact crn_exact_enter_saved_caller(const crn_site *site)
+{
+    cairn_priv_strand *strand = hold();
+    uint64_t caller = strand ? step(strand, site, 0) : 0;
+    return strand ? release(strand, caller ? caller + strand->graph_tag : 0, caller != 0)
+                  : not_done;
+}
+
+/* ---- leave and tail call ---- */
+
+/* Returns true if nothing is above the frame but its guard. */
+static inline bool is_on_top(const cairn_priv_strand *strand, int64_t height)
+{
+    int64_t above = crn_site_height(strand) - height;
+    bool unguarded = above == 0 || (above == FRAME && strand->top[-1] == (uint32_t)strand->current);
+    return unguarded && strand->open[-1].height < (uint64_t)height / FRAME + 1;
+}
+
+/* Charges the function that is left, or that makes a tail call. Not after a tail call to code that
+ * turned out not to be profiled. */
+static inline bool charge(cairn_priv_strand *strand)
+{
+    return !(strand->current & CRN_REPLACED) && cairn_priv_exact_charge(strand);
+}
+
+static inline crn_exact end_pushed(int64_t height, bool is_tail)
+{
+    cairn_priv_strand *strand = height > 0 ? hold() : NULL;
+    if (!strand)
+        return not_done;
+    if (!is_on_top(strand, height) || !charge(strand))
+        return release(strand, 0, false);
+    uint32_t *top = strand->bottom + height / FRAME - 1;
+    CAIRN_PRIV_PUT(strand->current, is_tail ? strand->current | CRN_REPLACED : *top);
+    strand->top = top;
+    return release(strand, 0, true);
+}
+
+crn_exact crn_exact_leave(int64_t height)
+{
+    return end_pushed(height, false);
+}
+
+crn_exact crn_exact_tail(int64_t height)
+{
+    return end_pushed(height, true);
+}
+
+/* `caller` has been saved with the tag, if any, of the graph that it belongs to. */
+static inline crn_exact end_unpushed(uint64_t caller, bool is_tagged, bool is_tail)
+{
+    cairn_priv_strand *strand = caller ? hold() : NULL;
+    if (!strand)
+        return not_done;
+    uint64_t tag = is_tagged ? caller - (uint32_t)caller : strand->graph_tag;
+    if (tag != strand->graph_tag || !charge(strand))
+        return release(strand, 0, false);
+    if (is_tail)
+        *strand->top = (uint32_t)caller;
+    CAIRN_PRIV_PUT(strand->current,
+                   is_tail ? strand->current | CRN_REPLACED : (uint64_t)(uint32_t)caller);
+    return release(strand, 0, true);
+}
+
+crn_exact crn_exact_leave_leaf(uint64_t caller)
+{
+    return end_unpushed(caller, false, false);
+}
+
+crn_exact crn_exact_leave_saved_caller(uint64_t saved)
+{
+    return end_unpushed(saved, true, false);
+}
+
+crn_exact crn_exact_tail_saved_caller(uint64_t saved)
+{
+    return end_unpushed(saved, true, true);
+}
