@@ -167,9 +167,60 @@ def expat(root, folder, scale):
             "options": ["-I", folder, "-I", base + "/lib"], "run": ["-n", "-c", "-d", out, data]}
 
 
+def mujs(root, _, scale):
+    base = os.path.join(root, "mujs")
+    return {"files": [base + "/one.c", base + "/main.c"], "options": ["-I", base, "-lm"],
+            "run": [os.path.join(HERE, "work.js")] * min(scale, 1)}
+
+
+def configured(source, made, *commands):
+    """A copy of the source in which the commands have run."""
+    if not os.path.exists(os.path.join(made, ".done")):
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.copytree(source, made, symlinks=True)
+        for command in commands:
+            subprocess.run(command, cwd=made, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        open(os.path.join(made, ".done"), "w", encoding="ascii").close()
+    return made
+
+
+def mawk(root, folder, scale):
+    made = configured(os.path.join(root, "mawk"), os.path.join(folder, "mawk-made"), ["./configure"],
+                      ["make", "scancode.c"])
+    return {"tree": made, "program": "mawk", "options": [],
+            "run": ["-f", os.path.join(HERE, "work.awk"), numbers(folder, 300000 * scale)]}
+
+
+def dash(root, folder, scale):
+    made = configured(os.path.join(root, "dash"), os.path.join(folder, "dash-made"), ["autoreconf", "-fi"],
+                      ["./configure", "--disable-dependency-tracking"],
+                      ["make", "-C", "src"])
+    made = os.path.join(made, "src")
+    tools = ["mkinit.c", "mknodes.c", "mksignames.c", "mksyntax.c"]
+    return {"files": sources(made + "/*.c", tools) + sources(made + "/bltin/*.c"),
+            "options": ["-include", os.path.join(made, "../config.h"), "-DBSD=1", "-DSHELL", "-I", made],
+            "run": [os.path.join(HERE, "work.sh")] * min(scale, 1)}
+
+
+def pcre2grep(root, folder, scale):
+    base = os.path.join(root, "pcre2/src")
+    for name, source in (("pcre2.h", "pcre2.h.generic"), ("config.h", "config.h.generic"),
+                         ("pcre2_chartables.c", "pcre2_chartables.c.dist")):
+        shutil.copyfile(os.path.join(base, source), os.path.join(folder, name))
+    without = ["pcre2_dftables.c", "pcre2_fuzzsupport.c", "pcre2_jit_test.c", "pcre2_printint.c", "pcre2demo.c",
+               "pcre2posix_test.c", "pcre2test.c", "pcre2_jit_match.c", "pcre2_jit_misc.c", "pcre2_ucptables.c"]
+    return {"files": sources(base + "/*.c", without) + [os.path.join(folder, "pcre2_chartables.c")],
+            "options": ["-DHAVE_CONFIG_H", "-DPCRE2_CODE_UNIT_WIDTH=8", "-DSUPPORT_PCRE2_8", "-DSUPPORT_UNICODE",
+                        "-DHAVE_UNISTD_H", "-DHAVE_SYS_TYPES_H", "-DHAVE_SYS_STAT_H", "-DHAVE_DIRENT_H",
+                        "-DHAVE_MEMMOVE", "-DHAVE_STRERROR", "-I", folder, "-I", base],
+            "run": ["-c", r"(\d)(\d)?.*\2(?=\1|[24]+$)", numbers(folder, 800000 * scale)]}
+
+
 PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt,
             "duktape": duktape, "minisat": minisat, "bzip2": bzip2, "lz4": lz4,
-            "minigzip": minigzip, "expat": expat}
+            "minigzip": minigzip, "expat": expat, "mujs": mujs, "mawk": mawk, "dash": dash,
+            "pcre2grep": pcre2grep}
 
 
 def cairn(*options):
