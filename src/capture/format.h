@@ -135,11 +135,11 @@ typedef struct crn_disk_note {
 
 /* Time that a context without events has spent waiting or computing, and that will be charged
  * later. The first of two begins at the lane's stamps, the second where the first ends. */
-typedef struct crn_disk_wait {
-    uint64_t clock; /* end of the wait; 0: none */
+typedef struct crn_disk_promise {
+    uint64_t clock; /* end of the promised time; 0: none */
     uint64_t cpu;   /* the same moment in the thread's processor time, ns */
     uint64_t record;
-} crn_disk_wait;
+} crn_disk_promise;
 
 typedef struct crn_disk_key {
     uint32_t name;
@@ -315,8 +315,8 @@ typedef struct crn_disk_lane {
     uint64_t cpu_stamp; /* the thread's processor time, ns, up to which it is charged */
     uint64_t cpu_samples;
     uint64_t wall_squares, cpu_squares; /* of the gaps that were sampled, microseconds squared */
-    uint64_t waits_changed;             /* goes up before and after waits change */
-    crn_disk_wait waits[2];
+    uint64_t promises_changed;          /* goes up before and after promises change */
+    crn_disk_promise promises[2];
     uint64_t generation; /* of its figures: they count as 0 if it is not the header's */
     uint64_t spans_dropped, details_dropped; /* that there was no space for */
     /* Of those: there is as much as may be kept; it was not prepared in time. */

@@ -61,8 +61,8 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
 /* Returns the number of used bytes of a chunk. */
 typedef uint64_t crn_chunk_use(const void *data, const crn_disk_chunk *chunk);
 
-/* Releases unused space of chunks at the very end. With `shorten`, also truncates the file; then no
- * thread may write there any more. */
+/* When recording ends, releases the chunks' unused space. `shorten` also truncates the file: no
+ * thread may write to it any more. */
 void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten);
 
 /* Sets the state and closes the file. Close all sections before. */

@@ -36,8 +36,8 @@ enum { CRN_DATABASE_REFUSED = EBADMSG };
 bool crn_database_insert(crn_database *database, const char *into, const crn_rows *rows,
                          crn_error *error);
 
-/* Runs a query whose answer, if any, comes as RowBinary. Free the answer with crn_answer_free, also
- * after an error. NULL: no answer is wanted. */
+/* Runs a query. Its answer is in ClickHouse's RowBinary format; free it with crn_answer_free, also
+ * after an error. `answer` may be NULL. */
 bool crn_database_query(crn_database *database, const char *sql, crn_answer *answer,
                         crn_error *error);
 

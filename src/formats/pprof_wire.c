@@ -99,7 +99,7 @@ static bool is_message(uint64_t number)
            number == CRN_PPROF_LAST;
 }
 
-/* Text has no control bytes; here the leading fields must be those of Profile. */
+/* Requires a byte below 8, which text lacks, and pprof's fields at the begin. */
 bool crn_pprof_recognise(const char *head, size_t length)
 {
     bool binary = false;

@@ -61,7 +61,7 @@ void crn_block_cost_free(crn_block_cost *cost);
  * Free it with crn_free. */
 uint64_t *crn_cycle_calls(const crn_profile *profile);
 
-/* Return the sum of calls over cycles; of calls folded by limits. */
+/* Return the number of calls: over all cycles; folded by limits. */
 uint64_t crn_cycle_calls_total(const crn_profile *profile);
 uint64_t crn_folded_calls(const crn_profile *profile);
 

@@ -26,12 +26,12 @@ static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk
 }
 
 /* Returns the record that the lane last published as current. If the lane has had no event for
- * long, its newest wait has it. */
+ * long, its newest promise has it. */
 static uint64_t record_of(const crn_disk_lane *disk)
 {
-    return disk->waits[1].clock   ? disk->waits[1].record
-           : disk->waits[0].clock ? disk->waits[0].record
-                                  : disk->current;
+    return disk->promises[1].clock   ? disk->promises[1].record
+           : disk->promises[0].clock ? disk->promises[0].record
+                                     : disk->current;
 }
 
 static void add_links(crn_lane_info *info, const crn_disk_header *header, const crn_disk_lane *disk,

@@ -3,7 +3,7 @@
  * Charges time to contexts, on the lane's owner.
  *
  * If a lane has no events, the sampler shows in the file which context will be charged, and up to
- * when: a *wait* (sampler.c). Readers of a live file add that time to what is charged. So that
+ * when: a *promise* (sampler.c). Readers of a live file add that time to what is charged. So that
  * nothing is counted twice, `settled` is odd while both change, and time that was shown for a
  * context is charged to that context, whatever ran afterwards. Waits are changed only with the
  * lane's time locked. If it is locked already, the sampler skips the lane, and the owner leaves a
@@ -44,7 +44,7 @@ static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
     CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
 }
 
-/* Charges the time without a core that the sampler has seen, to nobody if `record` is 0. */
+/* Charges `record` with the ready time that the sampler has seen. `record` 0: drops it. */
 static void charge_ready(cairn_lane *lane, uint32_t record)
 {
     uint64_t ready = __atomic_load_n(&lane->ready, __ATOMIC_RELAXED);
@@ -73,25 +73,25 @@ static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint
     }
 }
 
-/* Charges what the waits show, and clears them. */
-static void pay_waits(cairn_lane *lane)
+/* Charges what was promised, and clears the promises. */
+static void keep_promises(cairn_lane *lane)
 {
     for (int i = 0; i < 2; i++) {
-        crn_disk_wait *wait = &lane->disk->waits[i];
-        if (wait->clock)
-            charge_until(lane, (uint32_t)wait->record, wait->clock, wait->cpu);
-        PUT(wait->clock, 0);
+        crn_disk_promise *promise = &lane->disk->promises[i];
+        if (promise->clock)
+            charge_until(lane, (uint32_t)promise->record, promise->clock, promise->cpu);
+        PUT(promise->clock, 0);
     }
-    PUT(lane->waits, false);
+    PUT(lane->promises, false);
 }
 
-void crn_lane_charge_waits(cairn_lane *lane)
+void crn_lane_charge_promises(cairn_lane *lane)
 {
     crn_disk_lane *disk = lane->disk;
-    if (!lane->waits)
+    if (!lane->promises)
         return;
     __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
-    pay_waits(lane);
+    keep_promises(lane);
     __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
 }
 
@@ -104,8 +104,8 @@ void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
     bool timed = profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF;
     uint32_t record = running && timed ? crn_strand_record(running) : 0;
     __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
-    if (lane->waits)
-        pay_waits(lane);
+    if (lane->promises)
+        keep_promises(lane);
     charge_until(lane, record, clock, cpu);
     charge_ready(lane, record);
     PUT(disk->current, record);
@@ -195,7 +195,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
     /* The sampler may have shown time since the last owner gave the lane up. */
-    crn_lane_charge_waits(lane);
+    crn_lane_charge_promises(lane);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);
     if (clock > lane->disk->stamp)

@@ -272,7 +272,7 @@ void crn_child_begin_lane(cairn_lane *lane)
         crn_counted_move(lane, &translation, &before);
         for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
             move_strand(strand, &translation, &before);
-        lane->waits = false;
+        lane->promises = false;
         begin_figures(lane, name); /* from now on the sampler looks at the lane */
     }
     crn_translation_free(&translation);

@@ -13,7 +13,7 @@ static inline bool crn_exact_only_charges(const cairn_strand *strand, const cair
     return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
            !strand->records && !strand->lost && __atomic_load_n(&lane->owner, __ATOMIC_RELAXED) &&
            !__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&lane->waits, __ATOMIC_RELAXED) &&
+           !__atomic_load_n(&lane->promises, __ATOMIC_RELAXED) &&
            __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) == lane->changes_seen;
 }
 

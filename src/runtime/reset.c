@@ -40,8 +40,8 @@ static void clear_statistics(cairn_lane *lane)
     __atomic_store_n(&disk->wall_squares, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&disk->cpu_squares, 0, __ATOMIC_RELAXED);
     for (int i = 0; i < 2; i++)
-        __atomic_store_n(&disk->waits[i].clock, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&lane->waits, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&disk->promises[i].clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->promises, false, __ATOMIC_RELAXED);
 }
 
 static void begin_time(cairn_lane *lane)

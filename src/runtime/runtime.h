@@ -169,7 +169,7 @@ struct cairn_lane {
     crn_sample_time
         first_pending;      /* the first request that has not been served; precedes `pending` */
     bool locked;            /* lock of the lane's time: see charge.c; atomic */
-    bool waits;             /* the file shows time that is not charged yet; atomic */
+    bool promises;          /* the file shows time that is not charged yet; atomic */
     uint64_t seen_cpu;      /* the thread's CPU time at the sampler's last round; atomic */
     uint64_t ready;         /* ns without a core that the sampler has seen; atomic */
     uint64_t ready_charged; /* of those, charged by the owner or left out */
@@ -433,7 +433,7 @@ void crn_columns_close(cairn_lane *lane);
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
 /* Charges exact wall time up to now, to nobody if `record` is 0. `settled` stays as it is
- * (charge.c): there must be no waits, which readers could count twice. */
+ * (charge.c): there must be no promises, which readers could count twice. */
 static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record)
 {
     crn_disk_lane *disk = lane->disk;
@@ -460,8 +460,9 @@ void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu);
 /* Counts an event that was dropped for lack of memory. */
 void crn_lane_drop(cairn_lane *lane);
 
-/* Charges the time that the lane's waits show (charge.c). Call it with the lane's time locked. */
-void crn_lane_charge_waits(cairn_lane *lane);
+/* Charges the time that the lane's promises show (charge.c). Call it with the lane's time locked.
+ */
+void crn_lane_charge_promises(cairn_lane *lane);
 
 /* Charges the time since the last sample to the current context; the second function processes
  * announced changes before. */

@@ -5,7 +5,7 @@
  * a sample. The context cannot change before the owner's next event. There the owner charges the
  * time up to the request to the context that was current. If the owner has no event for a whole
  * round, the sampling thread shows in the file the time that will be charged (a *promise*, stored
- * in one of the lane's two *waits*). docs/SAMPLING.md derives the accuracy.
+ * in one of the lane's two *promises*). docs/SAMPLING.md derives the accuracy.
  */
 #include <sys/prctl.h>
 
@@ -94,16 +94,17 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
     return !same && computes(lane, clock, &cpu) ? cpu : 0;
 }
 
-/* ---- waits ---- */
+/* ---- promises ---- */
 
-/* Returns one of the lane's two waits to show the record's time in: one that shows this record, or
- * an unused one. Returns NULL if both show other records, which the owner has not charged yet. */
-static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
+/* Returns one of the lane's two promises to show the record's time in: one that shows this record,
+ * or an unused one. Returns NULL if both show other records, which the owner has not charged yet.
+ */
+static crn_disk_promise *promise_for(crn_disk_lane *disk, uint32_t record)
 {
-    crn_disk_wait *last = &disk->waits[disk->waits[1].clock != 0];
+    crn_disk_promise *last = &disk->promises[disk->promises[1].clock != 0];
     if (!last->clock || last->record == record)
         return last;
-    return last == disk->waits ? last + 1 : NULL;
+    return last == disk->promises ? last + 1 : NULL;
 }
 
 /* Shows in the file that the current context will be charged up to `clock`. The owner may be in the
@@ -115,15 +116,15 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
         return;
     crn_disk_lane *disk = lane->disk;
     uint32_t record = crn_record_at(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED));
-    crn_disk_wait *wait = wait_for(disk, record);
-    if (!wait)
+    crn_disk_promise *promise = promise_for(disk, record);
+    if (!promise)
         return;
-    __atomic_exchange_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_ACQ_REL);
-    PUT(wait->clock, clock);
-    PUT(wait->cpu, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
-    PUT(wait->record, record);
-    __atomic_store_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_RELEASE);
-    PUT(lane->waits, true);
+    __atomic_exchange_n(&disk->promises_changed, disk->promises_changed + 1, __ATOMIC_ACQ_REL);
+    PUT(promise->clock, clock);
+    PUT(promise->cpu, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
+    PUT(promise->record, record);
+    __atomic_store_n(&disk->promises_changed, disk->promises_changed + 1, __ATOMIC_RELEASE);
+    PUT(lane->promises, true);
 }
 
 /* Returns true if the lane's owner has had no event since the last round. */

@@ -64,7 +64,7 @@ void crn_lane_settle(cairn_lane *lane)
     if (mode == CRN_MODE_OFF)
         return;
     bool pending = __atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
-                   __atomic_load_n(&lane->waits, __ATOMIC_RELAXED);
+                   __atomic_load_n(&lane->promises, __ATOMIC_RELAXED);
     if (__builtin_expect(pending, 0))
         settle_pending(lane, mode);
     else if (mode == CRN_MODE_EXACT)

@@ -12,7 +12,7 @@
 #include "capture/reader.h"
 #include "capture/ring.h"
 #include "runtime/runtime.h"
-#include "snapshot/waits.h"
+#include "snapshot/promises.h"
 
 typedef struct copying {
     crn_reader reader;
@@ -46,13 +46,13 @@ static void put(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metri
 
 /* ---- lanes ---- */
 
-/* Charges shown waits in the copy, because its owner will not come to do it. */
+/* Charges the lane's promises in the copy, which no owner will do later. */
 static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metric metric,
                 uint64_t *counters, size_t stride, uint64_t count)
 {
     crn_error error;
     if (!c->error &&
-        !crn_waits_add(&c->reader, lane, disk, metric, counters, stride, count, &error))
+        !crn_promises_add(&c->reader, lane, disk, metric, counters, stride, count, &error))
         c->error = (cairn_error)error.code;
 }
 
@@ -102,7 +102,7 @@ static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
 {
     crn_error error;
     bool whole;
-    if (!crn_waits_header(&c->reader, lane, disk, &whole, &error))
+    if (!crn_promises_header(&c->reader, lane, disk, &whole, &error))
         c->error = (cairn_error)error.code;
     else if (!whole)
         disk->used = 0;
@@ -131,8 +131,8 @@ static void copy_lane(copying *c, uint32_t lane)
                 sizeof(crn_link) / sizeof(uint64_t), disk.used);
         crn_disk_lane copy = disk;
         copy.open = 0;
-        copy.stamp = crn_waits_clock(&disk);
-        memset(copy.waits, 0, sizeof copy.waits);
+        copy.stamp = crn_promises_clock(&disk);
+        memset(copy.promises, 0, sizeof copy.promises);
         memcpy(links.data, &copy, sizeof copy);
         put(c, CRN_SECTION_LANE, lane, 0, links.data, sizeof disk + disk.used * sizeof(crn_link));
         put(c, CRN_SECTION_RECORDS, lane, 0, records.data, disk.used * sizeof(cairn_priv_record));

@@ -52,7 +52,7 @@ static inline bool crn_open_is_recorded(uint32_t open)
 
 /* ---- space: span_space.c ---- */
 
-/* Prepares a lane for spans, as the profile's options say. Returns false without memory. */
+/* Prepares a lane for spans, as the profile's options say. False if out of memory. */
 bool crn_spans_open(cairn_lane *lane);
 void crn_spans_close(cairn_lane *lane);
 

@@ -64,9 +64,9 @@ char *crn_stream_take(crn_stream *stream);
  * errno. Thread: the writer. */
 char *crn_stream_take_alone(crn_stream *stream);
 
-/* Adapts the number of chunks to keep ready: as many as are taken in a tenth of a second, and twice
- * as many as now if more than half of them were taken since the last call. `now`: CLOCK_MONOTONIC,
- * ns. Thread: the preparing one, as of the next three. */
+/* Raises the number of chunks to keep ready: to those taken in a tenth of a second, or to its
+ * double if the writer took more than half of it since the last call. `now`: CLOCK_MONOTONIC, ns.
+ * Thread: for this and the next three, the preparing one. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
 /* Returns the number of chunks that are ready. */

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "snapshot/counts.h"
-#include "snapshot/waits.h"
+#include "snapshot/promises.h"
 
 const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset)
 {
@@ -119,7 +119,7 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
     const crn_disk_header *header = &snapshot->header;
     uint64_t now = header->last[header->moments & 1].clock;
     snapshot->open_lanes++;
-    uint64_t charged = crn_waits_clock(disk);
+    uint64_t charged = crn_promises_clock(disk);
     if (header->wall != CAIRN_WALL_OFF && charged >= header->first.clock && charged < now)
         snapshot->unaccounted += now - charged;
 }
@@ -145,7 +145,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     *lane = (struct lane){.number = number};
     crn_disk_lane disk;
     bool whole;
-    if (!crn_waits_header(reader, number, &disk, &whole, error))
+    if (!crn_promises_header(reader, number, &disk, &whole, error))
         return false;
     lane->disk = disk;
     if (!whole) {
@@ -170,8 +170,8 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     crn_link *first = (crn_link *)(lane->links.data + sizeof disk);
     if (lane->old)
         forget_figures(lane, there);
-    else if (!crn_waits_add(reader, number, &disk, CAIRN_METRIC_WALL, &first->wall,
-                            sizeof *first / sizeof first->wall, there, error))
+    else if (!crn_promises_add(reader, number, &disk, CAIRN_METRIC_WALL, &first->wall,
+                               sizeof *first / sizeof first->wall, there, error))
         return false;
     if (!crn_records_scan(&lane->records, (cairn_priv_record *)lane->hot.data,
                           (crn_link *)(lane->links.data + sizeof disk), (uint32_t)there))
@@ -193,8 +193,8 @@ static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const 
         return false;
     if (metric != CAIRN_METRIC_CPU || lane->disk.used == 0)
         return true;
-    if (crn_waits_add(reader, lane->number, &lane->disk, metric, (uint64_t *)bytes->data, 1,
-                      bytes->size / sizeof(uint64_t), error))
+    if (crn_promises_add(reader, lane->number, &lane->disk, metric, (uint64_t *)bytes->data, 1,
+                         bytes->size / sizeof(uint64_t), error))
         return true;
     crn_free(bytes->data);
     return false;

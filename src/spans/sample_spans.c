@@ -62,8 +62,8 @@ static void push(walk *walk, uint32_t span)
     walk->open[walk->open_count++] = span;
 }
 
-/* Returns the innermost span at a moment, CRN_SPAN_NONE if there is none. Begins anew if the moment
- * is before the last one. */
+/* Returns the innermost span at `at`, CRN_SPAN_NONE if there is none. An `at` before the last
+ * call's restarts the walk. */
 static uint32_t innermost(walk *walk, uint64_t at)
 {
     const spans *spans = walk->spans;

@@ -22,7 +22,7 @@ enum { BUILD_ID_MAX = 64 };
 
 struct crn_module_file {
     const char *path;       /* owned by the caller */
-    crn_compiled *compiled; /* of a map of code compiled at run time, which is not ELF; or NULL */
+    crn_compiled *compiled; /* functions of a perf map, jitdump or kallsyms; NULL: an ELF file */
     Dwfl *dwfl;
     Elf *elf;
     Dwfl_Module *module;

@@ -79,7 +79,7 @@ typedef struct crn_why {
 crn_why crn_why_make(const crn_why_input *input);
 void crn_why_free(crn_why *why);
 
-/* Stores the numbers of the blocks from the root down to a context, at most `most`, the last ones.
+/* Stores the block numbers of a context's path without the root, or the last `most` of them.
  * Returns how many. */
 size_t crn_why_path(const crn_why *why, uint32_t context, uint32_t *blocks, size_t most);
 

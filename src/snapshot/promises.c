@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "snapshot/waits.h"
+#include "snapshot/promises.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,12 +24,12 @@ static bool read_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *
 
 static bool is_same_time(const crn_disk_lane *one, const crn_disk_lane *other)
 {
-    return one->settled == other->settled && one->waits_changed == other->waits_changed;
+    return one->settled == other->settled && one->promises_changed == other->promises_changed;
 }
 
 static bool is_at_rest(const crn_disk_lane *header)
 {
-    return header->settled % 2 == 0 && header->waits_changed % 2 == 0;
+    return header->settled % 2 == 0 && header->promises_changed % 2 == 0;
 }
 
 /* Lets a preempted writer finish: on a busy machine it may not run for hundreds of ms. Returns
@@ -48,9 +48,9 @@ static bool wait_for_writer(const crn_reader *reader, int turn)
 }
 
 /* The header is consistent if two reads agree and no write is under way. If the writer was killed
- * during a write, the waits are left out. */
-bool crn_waits_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
-                      crn_error *error)
+ * during a write, the promises are left out. */
+bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
+                         bool *whole, crn_error *error)
 {
     crn_disk_lane again;
     if (!read_header(reader, lane, &again, whole, error))
@@ -64,15 +64,15 @@ bool crn_waits_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *he
         if (is_at_rest(header) && is_same_time(header, &again))
             return true;
     }
-    memset(header->waits, 0, sizeof header->waits);
+    memset(header->promises, 0, sizeof header->promises);
     return true;
 }
 
-uint64_t crn_waits_clock(const crn_disk_lane *header)
+uint64_t crn_promises_clock(const crn_disk_lane *header)
 {
     uint64_t clock = header->stamp;
     for (int i = 0; i < 2; i++)
-        clock = header->waits[i].clock > clock ? header->waits[i].clock : clock;
+        clock = header->promises[i].clock > clock ? header->promises[i].clock : clock;
     return clock;
 }
 
@@ -85,7 +85,7 @@ static uint64_t place_of(cairn_metric metric, uint64_t record)
     return record * sizeof(uint64_t);
 }
 
-/* Reads a counter again after the lane's owner has charged the wait: the counter now includes it,
+/* Reads a counter again after the lane's owner has kept the promise: the counter now includes it,
  * but an earlier read may not. */
 static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
                        cairn_metric metric, uint64_t *counter, crn_error *error)
@@ -100,25 +100,25 @@ static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
     return true;
 }
 
-bool crn_waits_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
-                   cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
-                   crn_error *error)
+bool crn_promises_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
+                      cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
+                      crn_error *error)
 {
     crn_disk_lane now;
     bool whole, wall = metric == CAIRN_METRIC_WALL;
-    if (!before->waits[0].clock)
+    if (!before->promises[0].clock)
         return true;
-    if (!crn_waits_header(reader, lane, &now, &whole, error))
+    if (!crn_promises_header(reader, lane, &now, &whole, error))
         return false;
     bool paid = now.settled != before->settled;
     uint64_t from = wall ? now.stamp : now.cpu_stamp;
     for (int i = 0; i < 2; i++) {
-        const crn_disk_wait *wait = paid ? &before->waits[i] : &now.waits[i];
-        if (!wait->clock || wait->record < CRN_RECORD_ROOT || wait->record >= count)
+        const crn_disk_promise *promise = paid ? &before->promises[i] : &now.promises[i];
+        if (!promise->clock || promise->record < CRN_RECORD_ROOT || promise->record >= count)
             continue;
-        uint64_t *counter = &counters[wait->record * stride];
-        uint64_t until = wall ? wait->clock : wait->cpu;
-        if (paid && !read_again(reader, lane, wait->record, metric, counter, error))
+        uint64_t *counter = &counters[promise->record * stride];
+        uint64_t until = wall ? promise->clock : promise->cpu;
+        if (paid && !read_again(reader, lane, promise->record, metric, counter, error))
             return false;
         if (!paid && until > from) {
             *counter += until - from;
