@@ -14,7 +14,7 @@
 json_t *crn_json_text(const char *text);
 /* Returns a number; above 2^63 - 1 as a real, because most readers end there. */
 json_t *crn_json_number(uint64_t number);
-/* Returns a number, null if it is not finite: JSON has none of these. */
+/* Returns a number; null for NaN and infinity, which JSON lacks. */
 json_t *crn_json_real(double number);
 json_t *crn_json_block(const crn_profile *profile, uint32_t block);
 /* Returns the summary of memory; NULL for a profile without allocations. */

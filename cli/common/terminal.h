@@ -44,9 +44,9 @@ void crn_terminal_style(FILE *out, crn_style style);
 /* Returns the number of columns that crn_terminal_text uses for the text. */
 size_t crn_terminal_width(const char *text);
 
-/* Prints untrusted text: unsafe characters (base/text.h) become '?', invalid UTF-8 U+FFFD. Cut to
- * `limit` columns (0: not) with an ellipsis at its end, or at its begin if `keep_end`. Returns the
- * columns printed. */
+/* Prints untrusted text: '?' for unsafe characters (base/text.h), U+FFFD for invalid UTF-8. Cuts it
+ * to `limit` columns (0: all), with an ellipsis at the end, at the begin if `keep_end`. Returns the
+ * columns used. */
 size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end);
 
 /* The same into `to`, which has `size` (at least 1) bytes. */

@@ -58,7 +58,7 @@ static int ms_left(const struct timespec *end)
     return ms > 0 ? (int)ms : 0;
 }
 
-/* Waits for the end of the program, which may have closed its output before. */
+/* Waits until the program exits; kills its process group after `end`. */
 static int wait_for_end(pid_t child, const struct timespec *end)
 {
     int status = 0;

@@ -55,7 +55,7 @@ void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profi
 char *crn_fleet_labels_path(const char *capture);
 /* Reads them. Returns false if there is no such file. */
 bool crn_fleet_labels_read(crn_fleet_labels *labels, const char *capture);
-/* Writes them, and syncs the file. On an error prints a message and returns false. */
+/* Writes the labels to a new file, synced. On an error prints why, returns false. */
 bool crn_fleet_labels_write(const crn_fleet_labels *labels, const char *capture);
 
 /* ---- collectors: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS ---- */

@@ -60,7 +60,7 @@ static bool is_full(const char *folder, const struct stat *there)
            disk.f_bavail * disk.f_frsize + freed < LEAST;
 }
 
-/* Returns the reason that no capture can be made there; NULL if none is found. */
+/* Returns why no capture can be made at `path`; NULL if it finds no reason. */
 static const char *obstacle(const char *path)
 {
     struct stat there = {0};

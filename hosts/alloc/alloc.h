@@ -175,8 +175,8 @@ enum { CRN_EDGE_CACHE = 1 << 12, CRN_TRANSLATIONS = 1 << 12 };
 struct crn_stack;
 struct crn_returned;
 
-/* A cairn_lane and what libcairn-alloc adds to it. Never freed: when libcairn gives its lane to
- * another thread, this goes with it. */
+/* A cairn_lane and what libcairn-alloc adds to it. Never freed: a later thread that gets the
+ * cairn_lane uses this struct again. */
 typedef struct crn_lane {
     cairn_lane *lane;
     uint32_t number;

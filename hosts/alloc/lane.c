@@ -51,8 +51,8 @@ static bool fill(crn_lane *lane)
     return lane->edge_cache && lane->origins && lane->translations && lane->stack;
 }
 
-/* Under the lock. Lanes notice a reset one by one, and the first that does so resets the peak. A
- * new lane must not look like that one: it gets the generation of the others. */
+/* Under the lock. The first lane to notice a reset resets the peak. A new lane gets the newest
+ * generation of the others; with the profile's it would look like that lane. */
 static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;

@@ -25,9 +25,9 @@ static int64_t total; /* atomic */
 static int64_t last;  /* the total at the last moment; atomic, changes under the lock */
 static int lanes;     /* number of lanes; atomic */
 
-/* Sets the bytes that a lane may hold back. With several lanes that is a small part of the peak, as
- * a lane whose thread waits does not add its change. A single lane may hold back as much growth as
- * is missing to the next moment, and any decrease. */
+/* Sets how many bytes a lane may keep out of the total. With several lanes it is a small part of
+ * the peak, as a lane whose thread waits adds nothing. A single lane may keep out growth up to the
+ * next moment, and any decrease. */
 static void share(void)
 {
     int64_t peak = __atomic_load_n(&last, __ATOMIC_RELAXED);

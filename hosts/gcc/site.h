@@ -33,9 +33,9 @@ typedef struct crn_site {
     void *spare;             /* pads to 64 bytes: hosts/clang finds a site by a shift */
 } crn_site;
 
-/* The form in which the plugin writes sites. Pointers are distances from the site itself, so that a
- * relocatable program needs no relocations for them, which would be larger than the site. `line`,
- * at the same place in both forms, tells them apart. */
+/* The form in which the plugin writes sites. Pointers are distances from the site: relocations,
+ * which pointers need in a relocatable program, would be larger than the site. CRN_SITE_PACKED in
+ * `line`, at crn_site's offset, tells the form. */
 typedef struct crn_packed_site {
     uint32_t block;
     uint32_t inline_cache; /* result of cairn_priv_inline_cache_of */

@@ -151,7 +151,7 @@ static void begin_value(crn_lock *its, sem_t *semaphore)
         RECORD(crn_record_value(its, value > 0 ? (unsigned)value : 0));
 }
 
-/* Takes a semaphore by `call`. Of a wait that ends without it nothing is recorded. */
+/* Takes a semaphore by `call`. Records the wait only if `call` got the semaphore. */
 #define TAKES(semaphore, call)                                                                     \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \

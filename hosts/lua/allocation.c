@@ -210,7 +210,7 @@ static page *page_make(crn_ledger *ledger, uintptr_t number)
     return *page_slot(ledger, number) = made;
 }
 
-/* Returns the entry with an allocation's context; NULL if there is none. */
+/* Returns where an allocation's context is kept; NULL without a page. */
 static cairn_context *maker_of(crn_ledger *ledger, uintptr_t block, bool make)
 {
     uintptr_t number = block >> PAGE_BITS;

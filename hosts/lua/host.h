@@ -116,7 +116,7 @@ typedef struct crn_host_options {
 
 /* Makes a host; the state may come later. NULL on an error. */
 crn_host *crn_host_open(const crn_host_options *options, cairn_error *error);
-/* Begins to profile L. Frames of the main stack up to `floor`, unless NULL, are left out.
+/* Begins to profile L, but not the main stack's `floor` (NULL: none) and its callers.
  * `allocate` is the state's own allocator; NULL is the C library's. */
 void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Alloc allocate,
                     void *allocate_data);

@@ -43,7 +43,7 @@ static const char *key_string(lua_State *L)
     return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
 }
 
-/* Searches the table on top for `function`. Makes no strings and runs no collector step: the
+/* Searches the table on top of L for `function`. Makes no strings, collects no garbage: the
  * program's state does not change. */
 static void search_fields(lua_State *L, lua_CFunction function, const char *owner, char separator,
                           char *best, size_t size)

@@ -38,8 +38,8 @@
 extern "C" {
 #endif
 
-/* A source location with a block, key or text of its own, which must be static. It caches the
- * profile's number and looks it up again when used with another profile. */
+/* A static variable for a block, key or text at a source location. It caches the number that this
+ * has in one profile; use with another profile looks it up again. */
 typedef struct cairn_place {
     const char *name;
     const char *file; /* NULL for keys and texts */
