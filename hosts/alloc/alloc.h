@@ -112,7 +112,10 @@ void crn_filter_remove(const void *block);
 
 /* Mean number of bytes between samples; 0: every allocation is counted. */
 extern double crn_sample_mean;
-extern bool crn_sampled;         /* crn_sample_mean is not 0 */
+extern bool crn_sampled; /* crn_sample_mean is not 0 */
+
+/* Writes the mean as captures note it: a number of bytes, or "exact". */
+void crn_sample_mean_text(char text[32]);
 extern uint64_t crn_sample_seed; /* seeds the generator of each lane */
 
 /* Draws the number of bytes to the next sample, at least 1. */

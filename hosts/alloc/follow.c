@@ -19,6 +19,17 @@ static void end_following(crn_lane *lane)
     crn_here.left = crn_here.native && !crn_sampled ? 0 : crn_here.left;
 }
 
+/* Tells readers whether the allocations of the profile are sampled. */
+static void note_mean(cairn_profile *profile, const cairn_priv_alloc_calls *calls)
+{
+    static cairn_profile *noted; /* atomic */
+    char mean[32];
+    if (__atomic_exchange_n(&noted, profile, __ATOMIC_RELAXED) == profile)
+        return;
+    crn_sample_mean_text(mean);
+    calls->profile_note(profile, "alloc", mean);
+}
+
 static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *calls)
 {
     cairn_lane *of = calls->strand_lane(strand);
@@ -31,6 +42,7 @@ static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *
         if (metrics[i] == CAIRN_METRIC_MAX)
             return false;
     }
+    note_mean(profile, calls);
     calls->memory_begin(profile);
     crn_lane *lane = crn_alloc_lane_new(of, calls, metrics);
     if (!lane)

@@ -29,7 +29,7 @@ static cairn_lane *inherited, *inherited_shared;
 static const cairn_priv_alloc_calls own_calls = {
     sizeof own_calls,       cairn_strand_lane,       cairn_lane_profile,     cairn_strand_context,
     cairn_context_counters, cairn_context_charge,    cairn_metric_add,       cairn_priv_generation,
-    cairn_priv_catch_up,    cairn_priv_memory_begin, cairn_priv_memory_show,
+    cairn_priv_catch_up,    cairn_priv_memory_begin, cairn_priv_memory_show, cairn_profile_note,
 };
 
 /* ---- making lanes ---- */

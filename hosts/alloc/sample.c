@@ -4,6 +4,7 @@
  * process over whole bytes). An allocation is counted if one of its bytes is sampled; its weight
  * is the inverse of that probability. docs/ALLOC.md shows that this is unbiased.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -11,6 +12,14 @@
 double crn_sample_mean;
 bool crn_sampled;
 uint64_t crn_sample_seed;
+
+void crn_sample_mean_text(char text[32])
+{
+    if (crn_sampled)
+        snprintf(text, 32, "%.0f", crn_sample_mean);
+    else
+        strcpy(text, "exact");
+}
 
 /* Returns the next random number (splitmix64). */
 static uint64_t next(uint64_t *random)

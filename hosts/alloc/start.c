@@ -131,9 +131,8 @@ static void describe(void)
     char mode[64] = "exact";
     if (crn_sample_mean)
         snprintf(mode, sizeof mode, "sampled, one in %.0f bytes", crn_sample_mean);
-    char mean[32] = "exact";
-    if (crn_sample_mean)
-        snprintf(mean, sizeof mean, "%.0f", crn_sample_mean);
+    char mean[32];
+    crn_sample_mean_text(mean);
     cairn_profile_note(crn_profile_here, "host", "alloc");
     cairn_profile_note(crn_profile_here, "alloc", mean); /* a number: the Lua host notes the same */
     cairn_profile_note(crn_profile_here, "mode", mode);
@@ -172,6 +171,13 @@ static void open_profile(const char *path, const char *mean)
     __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
 }
 
+/* Returns true if libcairn-gcc is in the program: it has the process's profile, to which the
+ * allocations go, even if the first of them comes before its start. */
+static bool has_compiled_host(void)
+{
+    return dlsym(RTLD_DEFAULT, "cairn_priv_site_enter") != NULL;
+}
+
 void crn_start(void)
 {
     static bool looked, here;
@@ -185,7 +191,7 @@ void crn_start(void)
     looked = true;
     if (environ) {
         const char *path = secure_getenv("CAIRN_OUT"), *mean = secure_getenv("CAIRN_ALLOC");
-        if (mean && path && glibc)
+        if (mean && path && glibc && !has_compiled_host())
             open_profile(path, mean);
         else
             __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_IDLE, __ATOMIC_RELEASE);

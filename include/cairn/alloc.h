@@ -42,6 +42,7 @@ typedef struct cairn_priv_alloc_calls {
     uint64_t (*catch_up)(cairn_lane *lane);
     void (*memory_begin)(cairn_profile *profile);
     void (*memory_show)(cairn_strand *strand, uint64_t live, uint64_t allocated);
+    cairn_error (*profile_note)(cairn_profile *profile, const char *key, const char *value);
 } cairn_priv_alloc_calls;
 
 /* The counters "live bytes" and "allocation rate" (bytes a second) of a profile, for whoever knows
@@ -79,7 +80,7 @@ CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
         cairn_context_counters, cairn_context_charge,
         cairn_metric_add,       cairn_priv_generation,
         cairn_priv_catch_up,    cairn_priv_memory_begin,
-        cairn_priv_memory_show,
+        cairn_priv_memory_show, cairn_profile_note,
     };
     return cairn_priv_alloc_follow(strand, &calls);
 }

@@ -815,6 +815,21 @@ def allocations():
     assert rows["keep"]["inclusive"]["alloc bytes"] == 10 * 100, rows["keep"]
 
 
+@case("allocations before main, as libstdc++'s, do not take the capture from the program's profile")
+@smoke
+def early_allocations():
+    with open("early.cpp", "w", encoding="ascii") as file:
+        file.write("#include <cstdlib>\n#include <iostream>\n"
+                   "int main() { void *block = malloc(1000000); std::cout << (block != nullptr); free(block); }\n")
+    run(CAIRN, "c++", "-O1", "early.cpp", "-o", "early")
+    run(CAIRN, "run", "--quiet", "--alloc=exact", "-o", "early.cairn", "./early")
+    rows = flat("early.cairn", "-m", "calls,alloc bytes")
+    assert rows["main"]["self"]["alloc bytes"] >= 1000000 and rows["main"]["calls"] == 1, rows["main"]
+    assert report("early.cairn")["notes"]["alloc"] == "exact"
+    run(CAIRN, "run", "--quiet", "--alloc=4000", "-o", "early.cairn", "./early")
+    assert report("early.cairn")["notes"]["alloc"] == "4000"
+
+
 @case("time: samples say where, also in what was inlined, on each thread")
 @smoke
 def timed():
