@@ -172,7 +172,8 @@ void crn_sample_look(crn_sampled *thread, uint64_t now)
     uint64_t cpu = crn_sample_clock(thread->clock);
     uint64_t gap = now > thread->looked ? now - thread->looked : 0;
     uint64_t used = cpu - thread->cpu;
-    bool ran = used || !thread->blocked;
+    bool ends = thread->tid == crn_sample_ending_thread;
+    bool ran = !ends && (used || !thread->blocked);
     bool all_the_time = used + gap / NEARLY >= gap;
     uint64_t ready = used && !all_the_time ? find_ready(thread) : 0;
     counts.busy |= used != 0;

@@ -37,4 +37,5 @@ ALONE(setgroups, (size_t count, const gid_t *groups), (count, groups))
 ALONE(initgroups, (const char *user, gid_t group), (user, group))
 ALONE(capset, (void *header, const void *data), (header, data))
 ALONE(unshare, (int what), (what))
+ALONE(chroot, (const char *path), (path)) /* there may be no /proc inside */
 ALONE(setns, (int file, int what), (file, what))

@@ -119,13 +119,17 @@ void crn_sample_go_on(bool paused);
 /* Ends the run while the process goes on: the capture is complete, as far as it goes. */
 void crn_sample_end_early(void);
 
+/* The thread that ends the collector; 0: none does. Its place since is in this library, and its
+ * time goes to where it was before. */
+extern pid_t crn_sample_ending_thread;
+
 /* ---- threads.c: the program's threads ---- */
 
 /* Begins in the collector. `period_ns`: of processor time between two samples of a thread;
  * `files_are_own`: the collector has a table of descriptors of its own. */
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own);
 /* Reads a file of /proc/self/task/TID into `text`, ended by NUL. `file`: one of the thread's two;
- * it stays open if the collector has a table of descriptors of its own. */
+ * it stays open if the collector has a table of descriptors of its own, with space. */
 void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *file, char *text,
                             size_t size);
 /* Closes the thread's files. */

@@ -23,6 +23,7 @@
 enum {
     LOOK_NS = 10000000,       /* between two looks at all threads */
     LOOK_IDLE_NS = 100000000, /* while none of them runs */
+    CHILD_NS = 2000000,       /* before the first look in a child of fork: most call exec at once */
     PERIOD_LEAST = 10000,
     PERIOD_USUAL = 1000000,
     END_MS = 2000, /* the program must end, whatever the collector waits for */
@@ -35,14 +36,22 @@ typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
  * the collector has a table with a copy; or the program has closed its own. */
 typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
 
+/* The keeper is a thread with the program's table of descriptors that waits for the collector. So
+ * the last thread of the process, which calls exit handlers, has the program's descriptors. */
+typedef enum { KEEPER_STARTS, KEEPER_RUNS, KEEPER_FAILED } keeper_state;
+
 static struct {
-    pthread_t thread;
+    pthread_t thread, keeper;
+    keeper_state keeps; /* under the lock */
+    int status;         /* of the process, if the collector and the keeper are its last threads */
+    bool is_child;      /* of fork: see CHILD_NS */
     bool running;
     bool failed;       /* it could not be started again after a pause */
     pid_t process;     /* a child of vfork has another, but the same memory */
     ending ending;     /* atomic; under the lock, but for filtered threads */
     bool ended;        /* the collector is done; atomic */
     files_place files; /* under the lock */
+    bool files_stay;   /* the program keeps its descriptor: it could not fetch it again */
     pid_t number;      /* of the collector's thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -70,6 +79,14 @@ static void round_run(void)
     pthread_mutex_unlock(&collector.working);
 }
 
+/* In a child of fork that ends before the first round. */
+static void find_threads(void)
+{
+    pthread_mutex_lock(&collector.working);
+    crn_sample_threads_scan(collector.profile, crn_sample_drain);
+    pthread_mutex_unlock(&collector.working);
+}
+
 static void end_run(void)
 {
     pthread_mutex_lock(&collector.working);
@@ -80,13 +97,12 @@ static void end_run(void)
     pthread_mutex_unlock(&collector.working);
 }
 
-/* Waits until the next look. Returns false if the process ends. */
-static bool wait_for_next(uint64_t *gap)
+/* Waits for so long. Returns false if the process ends. */
+static bool wait_for(uint64_t gap)
 {
     struct timespec until;
-    *gap = crn_sample_was_busy() ? LOOK_NS : *gap * 2 < LOOK_IDLE_NS ? *gap * 2 : LOOK_IDLE_NS;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + *gap;
+    uint64_t ns = (uint64_t)until.tv_nsec + gap;
     until.tv_sec += (time_t)(ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&collector.lock);
@@ -97,19 +113,27 @@ static bool wait_for_next(uint64_t *gap)
     return is_going_on();
 }
 
+static bool wait_for_next(uint64_t *gap)
+{
+    *gap = crn_sample_was_busy() ? LOOK_NS : *gap * 2 < LOOK_IDLE_NS ? *gap * 2 : LOOK_IDLE_NS;
+    return wait_for(*gap);
+}
+
 /* What the collector opens takes no descriptor that the program may expect, and the program finds
  * no file of Cairn's among its own. */
 static void take_files(void)
 {
-    crn_sample_threads_begin(collector.period_ns, cairn_priv_process_file_take());
     pthread_mutex_lock(&collector.lock);
+    while (collector.keeps == KEEPER_STARTS)
+        pthread_cond_wait(&collector.wake, &collector.lock);
+    bool own = collector.keeps == KEEPER_RUNS && cairn_priv_process_file_take();
     collector.number = gettid();
-    if (collector.files == FILES_SHARED)
-        collector.files = FILES_COPIED;
+    collector.files = own && collector.files == FILES_SHARED ? FILES_COPIED : FILES_APART;
     pthread_cond_broadcast(&collector.wake);
     while (collector.files != FILES_APART)
         pthread_cond_wait(&collector.wake, &collector.lock);
     pthread_mutex_unlock(&collector.lock);
+    crn_sample_threads_begin(collector.period_ns, own);
 }
 
 /* Waits until the collector has the capture's file, and closes it here. */
@@ -118,35 +142,80 @@ static void leave_files(void)
     pthread_mutex_lock(&collector.lock);
     while (collector.files == FILES_SHARED)
         pthread_cond_wait(&collector.wake, &collector.lock);
-    if (collector.files == FILES_COPIED)
+    if (collector.files == FILES_COPIED && !collector.files_stay)
         cairn_priv_process_file_leave();
     collector.files = FILES_APART;
     pthread_cond_broadcast(&collector.wake);
     pthread_mutex_unlock(&collector.lock);
 }
 
-static void *collect(void *data)
+/* Looks at the threads until the process ends, or a pause begins. */
+static void look_on(void)
 {
-    (void)data;
     uint64_t gap = LOOK_NS;
-    prctl(PR_SET_NAME, "cairn-sample");
-    take_files();
     bool gone = false;
-    int status = 0;
+    if (collector.is_child && !wait_for(CHILD_NS)) {
+        find_threads();
+        return;
+    }
     do {
         round_run();
-        gone = gap > LOOK_NS && crn_sample_threads_are_gone(&status);
+        gone = gap > LOOK_NS && crn_sample_threads_are_gone(&collector.status);
     } while (!gone && wait_for_next(&gap));
     if (gone) /* the last thread ends the process as libc does: with status 0 or its own */
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
+}
+
+static void *collect(void *data)
+{
+    (void)data;
+    prctl(PR_SET_NAME, "cairn-sample");
+    take_files();
+    look_on();
     if (collector.ending != END_PAUSE) {
         end_run();
         cairn_priv_process_end(); /* here, where the capture's file is open */
     }
+    pthread_mutex_lock(&collector.working); /* until who pauses it has the file */
+    pthread_mutex_unlock(&collector.working);
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
-    if (status) /* the last thread's is the process's */
-        syscall(SYS_exit, status);
-    return NULL; /* as the last thread, it calls exit(0) */
+    return NULL;
+}
+
+/* If the keeper is the last thread, libc calls exit(0) in it, or the kernel takes its status. */
+static void *keep(void *data)
+{
+    const sigset_t *before = data;
+    sigset_t mask = *before;
+    prctl(PR_SET_NAME, "cairn-files");
+    pthread_mutex_lock(&collector.lock);
+    collector.keeps = KEEPER_RUNS;
+    pthread_cond_broadcast(&collector.wake);
+    pthread_mutex_unlock(&collector.lock);
+    pthread_join(collector.thread, NULL);
+    if (collector.status)
+        syscall(SYS_exit, collector.status);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL); /* for exit handlers */
+    return NULL;
+}
+
+/* Waits for the collector, until `limit`. Returns true if it has ended. */
+static bool join_collector(const struct timespec *limit)
+{
+    bool kept = collector.keeps == KEEPER_RUNS;
+    return pthread_timedjoin_np(kept ? collector.keeper : collector.thread, NULL, limit) == 0;
+}
+
+static void start_keeper(const sigset_t *mask)
+{
+    bool started = pthread_create(&collector.keeper, NULL, keep, (void *)mask) == 0;
+    pthread_mutex_lock(&collector.lock);
+    if (!started)
+        collector.keeps = KEEPER_FAILED;
+    pthread_cond_broadcast(&collector.wake);
+    while (collector.keeps == KEEPER_STARTS) /* it has read the mask */
+        pthread_cond_wait(&collector.wake, &collector.lock);
+    pthread_mutex_unlock(&collector.lock);
 }
 
 /* Starts the collector with all signals blocked: the program's are for its own threads. */
@@ -158,11 +227,16 @@ static void begin(void)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
     collector.ended = false;
+    collector.status = 0;
+    crn_sample_ending_thread = 0;
+    collector.keeps = KEEPER_STARTS;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
     collector.process = getpid();
     collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
-    if (collector.running)
+    if (collector.running) {
+        start_keeper(&before);
         leave_files();
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -185,6 +259,8 @@ static void after_in_child(void)
     pthread_cond_init(&collector.wake, NULL);
     crn_sample_threads_end(true);
     crn_sample_forget();
+    collector.files_stay = false;
+    collector.is_child = true;
     if (collector.running || collector.failed)
         begin();
 }
@@ -267,6 +343,8 @@ static bool ask_to_end(ending how)
 {
     bool first = collector.running && is_going_on();
     if (first)
+        crn_sample_ending_thread = gettid();
+    if (first)
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     pthread_cond_signal(&collector.wake);
     return first;
@@ -285,7 +363,7 @@ static void end_collector(long ms)
     bool first = ask_to_end(END_RUN);
     pthread_mutex_unlock(&collector.lock);
     if (first)
-        pthread_timedjoin_np(collector.thread, NULL, &limit);
+        join_collector(&limit);
 }
 
 /* The calling thread gets the capture's file for the next collector, while this one does not use
@@ -300,7 +378,7 @@ static bool pause_collector(void)
         cairn_priv_process_file_fetch(collector.number);
     pthread_mutex_unlock(&collector.working);
     struct timespec limit = after_ms(END_MS);
-    return first && pthread_timedjoin_np(collector.thread, NULL, &limit) == 0;
+    return first && join_collector(&limit);
 }
 
 bool crn_sample_pause(void)
@@ -314,10 +392,13 @@ void crn_sample_go_on(bool paused)
     int saved = errno;
     if (!paused)
         return;
+    collector.files_stay = !cairn_priv_process_file_can_fetch();
     begin();
     collector.failed = !collector.running;
-    if (collector.failed) /* the kernel allows no thread here: what was sampled is all */
+    if (collector.failed) { /* the kernel allows no thread here: what was sampled is all */
+        crn_sample_threads_begin(collector.period_ns, false);
         end_run();
+    }
     errno = saved;
 }
 

@@ -5,6 +5,7 @@
 #include "sample.h"
 
 int crn_sample_signal;
+pid_t crn_sample_ending_thread;
 __thread bool crn_sample_filtered;
 long (*crn_sample_real_call)(long, long, long, long, long, long, long);
 

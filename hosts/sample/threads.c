@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { THREADS_MOST = 1 << 16 };
+enum { THREADS_MOST = 1 << 16, FILES_MOST = 1 << 18 };
 
 #define NEVER UINT64_MAX
 
@@ -31,7 +32,8 @@ static size_t thread_count;
 
 static struct {
     int folder;      /* /proc/self/task; -1: to be opened */
-    bool stays_open; /* it is in the collector's own table of descriptors */
+    int stays_below; /* files with a lower number stay open: 0 unless the collector has a table of
+                        descriptors of its own */
     nlink_t links;   /* at the last scan */
     uint64_t at;     /* of the last scan, ns */
     uint64_t took;   /* the last scan, ns */
@@ -222,7 +224,10 @@ typedef struct entry {
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own)
 {
     tasks.folder = -1;
-    tasks.stays_open = files_are_own;
+    struct rlimit limit = {0};
+    if (files_are_own && getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        limit.rlim_cur = 0;
+    tasks.stays_below = limit.rlim_cur < FILES_MOST ? (int)limit.rlim_cur / 2 : FILES_MOST / 2;
     tasks.period = period_ns;
     for (size_t i = 0; i < thread_count; i++)
         threads[i]->ready_file = threads[i]->call_file = -1;
@@ -247,7 +252,7 @@ void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *fi
     }
     ssize_t got = *file < 0 ? 0 : pread(*file, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';
-    if (!tasks.stays_open)
+    if (got <= 0 || *file >= tasks.stays_below)
         file_close(file);
 }
 
@@ -300,7 +305,7 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *
         tasks.at = now;
         tasks.took = crn_sample_clock(CLOCK_MONOTONIC) - now;
     }
-    if (!tasks.stays_open)
+    if (tasks.folder >= tasks.stays_below)
         file_close(&tasks.folder);
 }
 

@@ -170,11 +170,13 @@ CAIRN_API void cairn_priv_process_end(void);
  * this. Then another thread, which cairn_priv_process_file_is_here tells that it has the file,
  * calls cairn_priv_process_file_leave, which closes the program's copy.
  * cairn_priv_process_file_fetch gives the calling thread the file again, before `thread`, which has
- * it, ends. A child of fork has none of the parent's. */
+ * it, ends. cairn_priv_process_file_can_fetch tells, with the file here, whether this would do:
+ * not with too few rights, or in a chroot. A child of fork has none of the parent's. */
 CAIRN_API bool cairn_priv_process_file_take(void);
 CAIRN_API void cairn_priv_process_file_leave(void);
 CAIRN_API bool cairn_priv_process_file_is_here(void);
 CAIRN_API void cairn_priv_process_file_fetch(int thread);
+CAIRN_API bool cairn_priv_process_file_can_fetch(void);
 
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
  *

@@ -181,19 +181,32 @@ void crn_file_drop(const crn_file *file)
         close(file->descriptor);
 }
 
-bool crn_file_fetch(crn_file *file, pid_t thread)
+/* Opens the file that a thread's table of descriptors has; -1 if that fails. */
+static int open_of_thread(const crn_file *file, pid_t thread)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/fd/%d", (int)thread, file->descriptor);
     int again = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (again < 0)
-        return false;
-    if (!is_same(file, again)) {
+    if (again < 0 || is_same(file, again))
+        return again;
+    close(again);
+    return -1;
+}
+
+bool crn_file_fetch(crn_file *file, pid_t thread)
+{
+    int again = open_of_thread(file, thread);
+    if (again >= 0)
+        file->descriptor = above_program_files(again);
+    return again >= 0;
+}
+
+bool crn_file_can_fetch(const crn_file *file)
+{
+    int again = open_of_thread(file, gettid());
+    if (again >= 0)
         close(again);
-        return false;
-    }
-    file->descriptor = above_program_files(again);
-    return true;
+    return again >= 0;
 }
 
 bool crn_file_is_nameless(const crn_file *file)

@@ -45,6 +45,10 @@ void crn_file_drop(const crn_file *file);
  * which has it. On failure returns false; then the file is as before. */
 bool crn_file_fetch(crn_file *file, pid_t thread);
 
+/* Returns true if crn_file_fetch would do, from the calling thread's table. Needs /proc, and the
+ * right to open the file. */
+bool crn_file_can_fetch(const crn_file *file);
+
 /* Returns true if the file has no name, so that it is in memory. */
 bool crn_file_is_nameless(const crn_file *file);
 

@@ -220,8 +220,15 @@ void cairn_priv_process_file_fetch(int thread)
     if (!capture)
         return;
     pthread_mutex_lock(&capture->lock);
-    crn_file_fetch(&capture->file, thread);
+    if (!crn_file_is_open(&capture->file))
+        crn_file_fetch(&capture->file, thread);
     pthread_mutex_unlock(&capture->lock);
+}
+
+bool cairn_priv_process_file_can_fetch(void)
+{
+    const crn_capture *capture = own_capture();
+    return !capture || crn_file_can_fetch(&capture->file);
 }
 
 /* ---- threads ---- */

@@ -74,6 +74,16 @@ part("filtered-all", "seccomp: all threads may only write and exit", "work")
 part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
 part("files", "descriptors: none is Cairn's, and each number is the one that it is alone", "files")
 part("user", "a server that gives up root", "work")
+
+
+@case("rights that come and go, and a chroot, do not end the recording")
+def _():
+    for name in ("root-again", "confined"):
+        report = check(PROGRAM, name)
+        same(report["notes"].get("stopped_by"), None, "%s: what stopped the recording" % name)
+        assert "outer11" in names_of(report) and report["contexts"] > 100, (name, report["contexts"])
+
+
 part("forks", "forks and vforks, with --alloc beside", "allocate", "--alloc")
 part("signals", "signals, with --alloc beside", "signals", "--alloc")
 
