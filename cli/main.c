@@ -39,7 +39,7 @@ static void help_print(FILE *out)
           out);
 }
 
-/* Runs a command; argp takes the program's name in messages from argv[0]. */
+/* Runs a command. argv[0] is the name that argp's messages begin with. */
 static int command_run(const crn_command *command, int argc, char **argv)
 {
     static char name[64];
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         puts(argp_program_version);
         return crn_cli_finish(CRN_EXIT_OK);
     }
-    if (strcmp(argv[1], "--commands") == 0) { /* for the build: completions, manual pages */
+    if (strcmp(argv[1], "--commands") == 0) { /* for the build: completions and manual pages */
         crn_commands_json(commands, COMMAND_COUNT);
         return crn_cli_finish(CRN_EXIT_OK);
     }

@@ -16,18 +16,17 @@ typedef struct reading {
     crn_cc_job job;
     bool inputs;     /* there are input files */
     bool stops;      /* stops before linking */
-    bool only_reads; /* only preprocesses */
+    bool only_reads; /* only preprocesses, or lists dependencies */
     bool bare, shared;
     bool libc;          /* -lc is given */
-    bool argument;      /* the next word belongs to this one */
+    bool argument;      /* the next word is this option's argument */
     bool language;      /* the option is -x, whose argument comes next */
     bool headers;       /* -x says that inputs are headers */
-    bool other_machine; /* another target than that of the plugin's code */
-    bool freestanding;  /* there may be no libc and no thread-local variables; or transactional
-                           memory is used */
+    bool other_machine; /* the target is not x86-64, the plugin's only one */
+    bool freestanding;  /* without libc or thread-local variables, or with transactional memory */
 } reading;
 
-/* Options whose argument may be the next word. */
+/* Returns true for an option whose argument may be the next word. */
 static bool takes_next(const char *word)
 {
     static const char *const options[] = {
@@ -117,7 +116,7 @@ static void read_language(reading *reading, const char *name)
     reading->headers = ends_with(name, "-header");
 }
 
-/* A header is precompiled, and nothing is linked. */
+/* Notes an input file. A header is precompiled: nothing is linked. */
 static void read_input(reading *reading, const char *path)
 {
     static const char *const headers[] = {".h", ".hh", ".H", ".hp", ".hxx", ".hpp", ".HPP", ".h++"};
@@ -130,7 +129,7 @@ static void read_input(reading *reading, const char *path)
         reading->stops |= ends_with(path, headers[i]);
 }
 
-/* -ffixed-rcx and the like. */
+/* Returns true for -ffixed-rcx and the like. */
 static bool takes_needed_register(const char *word)
 {
     static const char option[] = "-ffixed-";
@@ -238,7 +237,8 @@ static char *whole(const char *path)
     return text;
 }
 
-/* As with gcc, @file is an input if there is no such file. */
+/* Parses the words of an argument file. If there is no such file, @file is an input, as with
+ * gcc. */
 static void read_file(reading *reading, const char *path, int depth)
 {
     char *text = depth < FILES_DEEPEST ? whole(path) : NULL;
@@ -268,8 +268,8 @@ static void add_word(words *all, const char *word)
     all->words[all->count] = NULL;
 }
 
-/* Adds the words of a file and of files that it names. Returns false if there is none, or they nest
- * too deeply. */
+/* Adds the words of a file and of the argument files in it. Returns false if the file cannot be
+ * read, or is nested too deeply. */
 static bool add_file(words *all, const char *path, int depth)
 {
     char *text = depth < FILES_DEEPEST ? whole(path) : NULL;

@@ -8,27 +8,26 @@
 #include <stdbool.h>
 
 typedef struct crn_cc_job {
-    bool compiles;     /* compiles something */
+    bool compiles;     /* compiles at least one source */
     bool links;        /* links a program or shared object with the usual libraries */
-    bool is_static;    /* without a loader */
+    bool is_static;    /* links without a dynamic loader */
     bool is_shared;    /* links a shared object */
-    bool is_bare;      /* the default libraries are not used */
-    const char *fixed; /* an option that takes away a register which enter and leave need; NULL:
-                          none */
+    bool is_bare;      /* links without the default libraries */
+    const char *fixed; /* an option that reserves a register of enter and leave; or NULL */
 } crn_cc_job;
 
-/* Returns the command line with the words of those argument files (@file) that contain an option of
- * ours, as gcc would read the files itself. Nothing needs to be freed. */
+/* Returns the command line; replaces an argument file (@file) by its words, read as gcc does, if
+ * one of them is an option of ours. Nothing needs to be freed. */
 char **crn_cc_words(int argc, char **argv, bool (*is_ours)(const char *word));
 
-/* Parses gcc's arguments, NULL-terminated; argument files (@file) are read as gcc does. */
+/* Parses gcc's arguments, NULL-terminated. Reads argument files (@file) as gcc does. */
 crn_cc_job crn_cc_read(char *const *words);
 
-/* --lean: functions with this share of all calls are counted, not entered. */
+/* --lean counts, and does not enter, the most called functions up to this share of calls. */
 #define CRN_LEAN_SHARE 0.99
 
-/* Returns an open file for the plugin, with the functions of the capture that --lean counts; on an
- * error prints a message and returns -1. */
+/* Returns a file descriptor for the plugin: the list of functions of the capture that --lean
+ * counts. On an error prints a message and returns -1. */
 int crn_cc_lean_list(const char *capture);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chooses the functions that --lean counts without entering them, from an earlier run.
+ * Chooses the functions that --lean counts and does not enter, by the calls in an earlier capture.
  */
 #include <errno.h>
 #include <stdio.h>

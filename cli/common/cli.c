@@ -18,7 +18,7 @@
 #include "spans/spans.h"
 #include "symbols/symbols.h"
 
-/* Replaces addresses by functions, also in the trace unless that is NULL. */
+/* Replaces addresses by functions in the profile and in the trace, which may be NULL. */
 static crn_profile *name_functions(crn_profile *profile, const char *path, crn_trace *trace)
 {
     crn_symbols_stand_ins its;
@@ -41,7 +41,7 @@ static bool has_spans(const crn_trace *trace)
            trace->histogram_count || trace->samples.count;
 }
 
-/* `trace` may be NULL. */
+/* Loads a capture, with its spans unless `trace` is NULL. */
 static crn_profile *load(const char *path, crn_trace **trace)
 {
     crn_error error = {0};
@@ -71,7 +71,7 @@ crn_profile *crn_cli_load(const char *path)
     return load(path, NULL);
 }
 
-/* Captures being merged. Those with spans are kept until the merged profile's blocks are known. */
+/* Captures being merged. Those with spans are kept until the merged blocks have numbers. */
 typedef struct adding {
     crn_merge *merge;
     crn_profile **profiles;
@@ -79,7 +79,7 @@ typedef struct adding {
     size_t count;
 } adding;
 
-/* Prefixes warnings with the capture that they are about. */
+/* Prefixes each warning with the path of its capture. */
 static void tell_where(crn_profile *profile, const char *path)
 {
     for (size_t i = 0; i < profile->warning_count; i++) {
@@ -217,7 +217,7 @@ bool crn_cli_may_replace(const char *path)
     return size == sizeof head && memcmp(head, "CAIRN", sizeof head) == 0;
 }
 
-/* Writes to a temporary file and renames it; a device is written in place. */
+/* Writes a temporary file and renames it. A device is written in place. */
 int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const char *path)
 {
     crn_error error = {0};

@@ -11,8 +11,7 @@
 
 #include "profile/profile.h"
 
-/* Exit statuses. NO: what was asked for does not hold (a failed assertion, a regression). BAD: bad
- * input. */
+/* Exit statuses. NO: a check failed (an assertion, a regression). BAD: bad input, or an error. */
 enum { CRN_EXIT_OK = 0, CRN_EXIT_NO = 1, CRN_EXIT_BAD = 2 };
 
 /* Prefix of messages: "cairn", or "cairn report" while that command runs. */
@@ -22,52 +21,53 @@ extern const char *crn_cli_name;
  * Returns CRN_EXIT_BAD, for `return crn_cli_fail(...)`. */
 int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Messages of this thread go to `message` from now on; to stderr again if it is NULL. */
+/* From now on writes this thread's messages to `message`; NULL: to stderr again. */
 void crn_cli_catch(char *message, size_t size);
 
-/* Reads a time with its unit, "16.7ms" (ns, us, ms or s), in ns from `least` to `most`. */
+/* Parses a time with its unit (ns, us, ms or s), such as "16.7ms". Sets `*ns` and returns true if
+ * it is from `least` to `most` ns. */
 bool crn_cli_time(const char *text, double least, double most, uint64_t *ns);
 
-/* Loads a capture while showing progress, with functions for addresses and live memory derived. On
- * an error prints a message and returns NULL. */
+/* Loads a capture while showing progress. Replaces addresses by functions, and derives live memory.
+ * On an error prints a message and returns NULL. */
 crn_profile *crn_cli_load(const char *path);
 
-/* The same for several captures, merged; a single one is unchanged. Captures that cannot be read
- * are left out, with a message and a warning in the profile; NULL if none can be read. */
+/* Loads and merges captures; a single one is unchanged. Leaves out captures that cannot be read,
+ * with a message and a warning in the profile; NULL if none can be read. */
 crn_profile *crn_cli_load_all(char *const *paths, size_t count);
 
-/* Loads all of them, or returns NULL; with their spans as one trace, NULL if there are none. Leaves
- * out captures that cannot be read if `tolerant`, as long as there is one that can. */
+/* Loads and merges captures, and sets `*trace` to their spans, NULL if they have none. On an error
+ * prints a message and returns NULL. `tolerant`: leaves out captures that cannot be read, as long
+ * as one can be. */
 struct crn_trace;
 crn_profile *crn_cli_load_spans(char *const *paths, size_t count, bool tolerant,
                                 struct crn_trace **trace);
 
-/* Replaces the names of a capture and its spans, which may be NULL, by pseudonyms of the map; NULL:
- * of one of its own. Frees the profile, and returns the new one. */
+/* Replaces the names in a profile and its spans (may be NULL) by pseudonyms of `map`; NULL: of a
+ * new map. Frees the profile, and returns the new one. */
 struct crn_redact_map;
 crn_profile *crn_cli_redact(crn_profile *profile, struct crn_trace *trace,
                             struct crn_redact_map *map);
 
-/* Returns true if the capture may still grow: it was not closed, and the process that records it,
- * on this machine, is there. */
+/* Returns true if the capture may still grow: it was not closed, and its process exists on this
+ * machine. */
 bool crn_cli_is_recording(const crn_profile *profile);
 
-/* Saves a capture while showing progress. An existing file at `path` is replaced when the new one
- * is complete; symbolic links are followed. On an error prints a message. Returns the exit
- * status. */
+/* Saves a capture while showing progress. Replaces an existing file when the new one is complete;
+ * follows symbolic links. On an error prints a message. Returns the exit status. */
 int crn_cli_save(const crn_profile *profile, const char *path);
 
-/* Returns false if `path` is an existing file that is no capture, probably named by mistake. */
+/* Returns false if `path` is a file with content that is no capture, probably named by mistake. */
 bool crn_cli_may_replace(const char *path);
 
-/* The same with spans; NULL for none. */
+/* Saves a capture with spans, like crn_cli_save; `trace` may be NULL. */
 int crn_cli_save_spans(const crn_profile *profile, const struct crn_trace *trace, const char *path);
 
-/* Flushes stdout. Returns `status`; on a write error prints a message and returns CRN_EXIT_BAD. A
- * reader that went away is no error. */
+/* Flushes stdout and returns `status`. On a write error prints a message and returns CRN_EXIT_BAD;
+ * a closed pipe (EPIPE) is no error. */
 int crn_cli_finish(int status);
 
-/* The same for exit, which argp calls for --help; for atexit. */
+/* Does the same at exit, for atexit: argp calls exit for --help. */
 void crn_cli_at_exit(void);
 
 #endif

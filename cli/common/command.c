@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "json.h"
 
-enum { KEY_LONG = 256 }; /* key of the first option, if it has no letter */
+enum { KEY_LONG = 256 }; /* key of the first option if it has no short name */
 
 static size_t option_count(const crn_option *options)
 {
@@ -29,7 +29,7 @@ static int key_of(const crn_command *command, const crn_option *option)
 
 /* ---- values ---- */
 
-/* Ends the process; argp adds where the help is, which needs its state. */
+/* Prints a message and exits. With `state`, argp also points to --help. */
 __attribute__((noreturn, format(printf, 2, 3))) static void refuse(struct argp_state *state,
                                                                    const char *format, ...)
 {
@@ -92,7 +92,7 @@ void crn_list_add(crn_list *words, char *word)
     words->list[words->count++] = word;
 }
 
-/* `value` is NULL if the option has none. */
+/* Stores a value; NULL for an option without argument. */
 static void set(struct argp_state *state, const crn_option *option, char *value)
 {
     if (option->flag)
@@ -122,7 +122,7 @@ static void take_words(struct argp_state *state, const crn_command *command)
         argp_error(state, "unexpected argument \"%s\"", words->list[command->most]);
 }
 
-/* A file that is named like an option is a mistake, as in `--html -o x.html`. */
+/* Refuses an output file named like an option, probably a mistake, as in `--html -o x.html`. */
 static void refuse_option(struct argp_state *state, const crn_option *option, const char *value)
 {
     if (value && value[0] == '-' && value[1] && option->argument &&
@@ -137,7 +137,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (!command->word)
-            return ARGP_ERR_UNKNOWN; /* comes again as ARGP_KEY_ARGS */
+            return ARGP_ERR_UNKNOWN; /* argp calls again with ARGP_KEY_ARGS */
         command->word(state, value);
         return 0;
     case ARGP_KEY_ARGS:
@@ -164,7 +164,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* Returns argp's form of the options; free it. */
+/* Returns the options in argp's form; free them with crn_free. */
 static struct argp_option *argp_options(const crn_command *command)
 {
     size_t count = option_count(command->options);

@@ -20,27 +20,27 @@ typedef struct crn_list {
 
 typedef struct crn_option crn_option;
 struct crn_option {
-    const char *name;         /* long name; NULL: `help` is the heading of those that follow */
-    int letter;               /* short name, or 0 */
+    const char *name;         /* long name; NULL: `help` is a heading */
+    int letter;               /* short name; 0: none */
     bool optional;            /* the argument may be left out */
-    const char *argument;     /* as --help shows it; NULL: none */
-    const char *const *words; /* its values; of a metric the usual ones */
-    const char *help;         /* NULL: not shown */
-    const char *more;         /* further sentences for the manual page, or NULL */
+    const char *argument;     /* its name in --help; NULL: takes no argument */
+    const char *const *words; /* valid values; for a metric, common ones */
+    const char *help;         /* NULL: the option is hidden */
+    const char *more;         /* more sentences for the manual page; or NULL */
 
-    /* Destination; its type decides how the value is read. */
+    /* Where the value goes. The member that is set decides how the value is parsed. */
     bool *flag;
     const char **text;
-    crn_list *list; /* texts; may be repeated */
-    int *choice;    /* index of the value in `words`; others are refused */
-    double *share;  /* a percentage, of 1 */
-    long *number;   /* from `least` to `most`; `most` is INT32_MAX if 0 */
+    crn_list *list; /* appends the text; the option may be repeated */
+    int *choice;    /* index of the value in `words`, which must have it */
+    double *share;  /* percentage as a fraction: 5 gives 0.05 */
+    long *number;   /* from `least` to `most`; `most` 0: INT32_MAX */
     long least, most;
-    /* Called after the destination is set; reports errors with argp_error. */
+    /* Called after the value is stored; reports errors with argp_error. */
     void (*set)(struct argp_state *state, const crn_option *option, char *value);
 };
 
-/* Options of several commands. `says` goes on with the help, or is all of it. */
+/* Options that several commands have. `says` is appended to the help, or is the help. */
 /* clang-format off */
 #define CRN_OPTION_JSON(to) {"json", 'j', .help = "Print JSON", .flag = (to)}
 #define CRN_OPTION_TOP(to, says)                                                                   \
@@ -63,7 +63,7 @@ struct crn_option {
      .help = (says), .more = (further), .text = (to)}
 /* clang-format on */
 
-/* `further` of an output that is a capture. */
+/* `further` of CRN_OPTION_OUTPUT where the file is a capture. */
 #define CRN_OUTPUT_IS_CAPTURE                                                                      \
     "An existing file is replaced only if it is a capture, and only when the new one is "          \
     "complete. Symbolic links are followed."
@@ -71,33 +71,34 @@ struct crn_option {
 typedef struct crn_command {
     const char *name;          /* "report" */
     const char *purpose;       /* a line, for lists of commands */
-    const char *arguments;     /* after the options: "CAPTURE..." */
-    const char *doc;           /* for --help: what stands above the options, \v, below them */
-    const crn_option *options; /* the last has no name and no help */
+    const char *arguments;     /* placeholder of the arguments: "CAPTURE..." */
+    const char *doc;           /* text of --help: above the options, \v, below them */
+    const crn_option *options; /* ends with an option without name and help */
 
-    crn_list *words; /* arguments that are no options: from `least` to `most`, any number if 0 */
+    crn_list *words; /* arguments besides options: `least` to `most`; `most` 0: no limit */
     size_t least, most;
-    const char *missing; /* message if there are fewer; NULL: asks for a capture */
-    /* In place of `words`: called for each such argument, in order. */
+    const char *missing; /* message for too few arguments; NULL: asks for a capture */
+    /* Called for each argument in place of filling `words`, in order. */
     void (*word)(struct argp_state *state, char *value);
-    /* Called after all options, to refuse what does not go together. */
+    /* Called after all options, to refuse combinations. */
     void (*check)(struct argp_state *state);
 
     /* Returns an exit status of cli.h. */
     int (*run)(void);
-    /* In place of all the above, for commands that pass on what they do not know. */
+    /* Gets the whole command line, in place of the above: for commands that pass on unknown
+     * options. */
     int (*run_raw)(int argc, char **argv);
 } crn_command;
 
-/* Parses the command line, of which argv[0] is "cairn NAME". On an error prints a message and ends
- * the process with CRN_EXIT_BAD. */
+/* Parses the command line; argv[0] is "cairn NAME". On an error prints a message and exits with
+ * CRN_EXIT_BAD. */
 void crn_command_parse(const crn_command *command, int argc, char **argv);
 
 /* Sets an option from one word, "--name" or "--name=value". Returns false if the command has no
- * such option. On an error prints a message and ends the process. */
+ * such option. For a bad value prints a message and exits. */
 bool crn_command_take(const crn_command *command, char *word);
 
-/* Returns the option of this name, which ends at '=' or the end; NULL if there is none. */
+/* Returns the option called `name`, which ends at '=' or NUL; NULL if the command has none. */
 const crn_option *crn_command_option(const crn_command *command, const char *name);
 
 void crn_list_add(crn_list *words, char *word);

@@ -24,8 +24,8 @@ crn_scale crn_scale_for(const char *unit, uint64_t largest)
     const crn_unit_step *steps = crn_unit_steps(unit);
     if (!steps)
         return (crn_scale){1, 0, ""};
-    /* The largest figure gets three to five digits before the point, so that a thousandth of it is
-     * still visible. */
+    /* In its unit, the largest figure has three to five digits before the point, so that a
+     * thousandth of it is visible. */
     int i = 0;
     while (steps[i + 1].unit && (double)largest >= 100 * steps[i + 1].divisor)
         i++;
@@ -102,7 +102,7 @@ static void put_end(char text[CRN_FIGURE_SIZE], crn_scale scale, double value, b
     int decimals = value > 0 ? 1 - (int)floor(log10(value)) : 0;
     decimals = decimals > most ? most : decimals;
     double step = pow(10, -decimals), steps = value / step;
-    /* Avoids rounding up integers because of floating-point errors. */
+    /* A step off by a floating-point error is not rounded up. */
     double nearest = round(steps);
     if (fabs(steps - nearest) > 1e-9 * steps)
         nearest = up ? ceil(steps) : floor(steps);

@@ -12,7 +12,7 @@
 
 enum { CRN_FIGURE_SIZE = 64 };
 
-/* Steps of a unit, from the smallest; the last has no unit. */
+/* Steps of a unit, the smallest first; ends with `unit` NULL. */
 typedef struct crn_unit_step {
     double divisor;
     const char *unit;
@@ -21,28 +21,28 @@ typedef struct crn_unit_step {
 /* Returns the steps of a metric's unit; NULL for counts. */
 const crn_unit_step *crn_unit_steps(const char *unit);
 
-/* Format of a column: one unit for all rows, so that lengths can be compared. */
+/* How a column prints its figures: in one unit, so that rows compare at a glance. */
 typedef struct crn_scale {
     double divisor;
     int decimals;
     const char *unit; /* "ms", "MiB", "" for counts */
 } crn_scale;
 
-/* Chooses the scale for the largest figure of a column. `unit` is a metric's: "nanoseconds" and
- * "bytes" are scaled, others are counts. */
+/* Chooses the scale for the largest figure of a column. `unit` is the metric's: "nanoseconds" and
+ * "bytes" are scaled, any other is a count. */
 crn_scale crn_scale_for(const char *unit, uint64_t largest);
 
-/* "1,234.5", without the unit. Returns its length. */
+/* Formats "1,234.5", without the unit. Returns its length. */
 size_t crn_figure(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t value);
-/* A number >= 0 with up to three decimals and commas. Returns its length. */
+/* Formats a number >= 0 with commas and up to three decimals. Returns its length. */
 size_t crn_figure_fixed(char text[CRN_FIGURE_SIZE], double value, int decimals);
-/* The same with a sign, for changes. */
+/* Formats the difference `to` - `from` with its sign. Returns its length. */
 size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t from, uint64_t to);
-/* "0.65–2.4", without the unit, with `to` between the ends: two significant digits, rounded
- * outwards. */
+/* Formats "0.65–2.4", with the text `to` between the ends and no unit: two significant digits,
+ * rounded outwards. */
 void crn_figure_interval(char text[CRN_FIGURE_SIZE], crn_scale scale, crn_interval interval,
                          const char *to);
-/* With its unit and no padding: "2.31 s", "1,346,269". Returns `text`. */
+/* Formats a figure with its unit, unpadded: "2.31 s", "1,346,269". Returns `text`. */
 const char *crn_figure_alone(char text[CRN_FIGURE_SIZE], const char *unit, uint64_t value);
 
 /* Returns `part` of `whole` in percent; 0 if `whole` is 0. */

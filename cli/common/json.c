@@ -19,7 +19,7 @@ json_t *crn_json_text(const char *text)
     return json;
 }
 
-/* Returns a number; beyond 2^63 as a real, because most JSON readers limit integers to that. */
+/* Returns a number; above 2^63 - 1 as a real, because most JSON readers end there. */
 json_t *crn_json_number(uint64_t number)
 {
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
@@ -30,7 +30,7 @@ json_t *crn_json_real(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-/* Writes DEL as an escape: JSON_ENSURE_ASCII leaves it. */
+/* Writes JSON with DEL as an escape, which JSON_ENSURE_ASCII does not escape. */
 static int put_ascii(const char *bytes, size_t size, void *data)
 {
     FILE *out = data;

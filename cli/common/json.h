@@ -10,7 +10,7 @@
 
 #include "profile/profile.h"
 
-/* Replaces invalid UTF-8. */
+/* Returns a string; invalid UTF-8 is replaced. */
 json_t *crn_json_text(const char *text);
 /* Returns a number; above 2^63 - 1 as a real, because most readers end there. */
 json_t *crn_json_number(uint64_t number);
@@ -27,8 +27,7 @@ json_t *crn_report_sampling_json(const crn_sampling *sampling);
 struct crn_spans_report;
 json_t *crn_spans_span_json(const struct crn_spans_report *report, uint32_t span);
 
-/* Print the value and free it; the second as a member of an object that has members
- * already. */
+/* Print a value and free it; the second prints a member of an object that has members already. */
 void crn_json_write(FILE *out, json_t *value);
 void crn_json_write_member(FILE *out, const char *key, json_t *value);
 

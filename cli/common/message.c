@@ -28,7 +28,7 @@ int crn_cli_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    crn_text_make_safe(message); /* it may quote names in a capture */
+    crn_text_make_safe(message); /* may quote names of a capture */
     if (caught) {
         snprintf(caught, caught_size, "%s", message);
         return CRN_EXIT_BAD;
@@ -38,7 +38,7 @@ int crn_cli_fail(const char *format, ...)
     return CRN_EXIT_BAD;
 }
 
-/* Returns true if everything written to stdout has arrived, or nobody reads it. */
+/* Returns true if stdout was written, or its pipe is closed. Sets `*reason` to errno. */
 static bool is_written(int *reason)
 {
     errno = 0;

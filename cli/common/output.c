@@ -83,7 +83,7 @@ static bool fail(crn_output *output, int reason)
     return false;
 }
 
-/* Sets the mode that open would use; mkstemp does not. */
+/* Sets the mode that open would use and mkstemp does not. */
 static void set_mode(int descriptor)
 {
     mode_t mask = umask(0);
@@ -140,7 +140,7 @@ bool crn_output_close(crn_output *output, bool good)
     if ((!good || failed) && output->temporary)
         unlink(output->temporary);
     if (standard && (!good || failed)) {
-        /* Reported here, so that it is not reported again at the end. */
+        /* reported here, not again at exit */
         __fpurge(stdout);
         clearerr(stdout);
     }

@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* Returns the text of a regular file of at most 4 MiB, ended by NUL; free it with crn_free. A
- * symbolic link is not followed: resolve the path first. NULL and a reason, which completes "is not
- * shown: ...", if it cannot be read. */
+/* Returns the text of a regular file of at most 4 MiB, NUL-terminated; free it with crn_free. Does
+ * not follow a symbolic link: resolve the path first. On an error returns NULL and a reason that
+ * completes "is not shown: ...". */
 char *crn_source_text(const char *path, size_t *size, const char **reason);
 
 #endif

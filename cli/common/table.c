@@ -48,8 +48,8 @@ static void add_percent(crn_table *table, uint64_t largest)
     column->width = PERCENT_WIDTH;
 }
 
-/* Rows are unknown yet: reserves the width of the longest interval that is possible with so few
- * samples. */
+/* Adds the column of intervals before its rows are known, as wide as the longest interval that
+ * figures with few samples can have. */
 static void add_interval(crn_table *table, crn_scale scale, const crn_sampling *sampling)
 {
     crn_column *column = add(table, CRN_COLUMN_INTERVAL, "likely");
@@ -107,7 +107,7 @@ void crn_table_text(crn_table *table, const char *title, size_t width)
         column->width = width;
 }
 
-/* Returns the width of the columns and the margins between them. */
+/* Returns the width of the shown columns with margins. */
 static size_t used_width(const crn_table *table)
 {
     size_t used = 0;
@@ -117,7 +117,7 @@ static size_t used_width(const crn_table *table)
     return used;
 }
 
-/* Hides a figure with its dependent columns, or an interval. */
+/* Hides a column and the interval after it. A hidden interval goes into its figure's column. */
 static void leave_out(crn_table *table, size_t i)
 {
     crn_column *column = &table->columns[i];
@@ -131,7 +131,8 @@ static void leave_out(crn_table *table, size_t i)
         table->columns[i].left_out = true;
 }
 
-/* Hides whole ranks until there is space for names. */
+/* Hides columns, a whole rank at a time, until names have enough space. Returns the width in
+ * use. */
 static size_t fit(crn_table *table, size_t width)
 {
     size_t used = used_width(table), least = table->name_least ? table->name_least : NAME_MIN;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.h - tables of figures, with a name and a place at the end of each row.
+ * table.h - tables of figures; each row ends with a name and a source location.
  *
- * Columns know the largest figure that they will hold, so rows are printed immediately, and a
- * table of millions of rows takes no memory.
+ * Columns know their largest figure beforehand, so rows are printed at once: a table of millions of
+ * rows takes no memory.
  *
- * On a narrow terminal, columns are hidden: those with the highest rank first. Intervals without a
- * column of their own replace their figures. Callers pass all figures of a row, whichever are
- * shown.
+ * On a narrow terminal columns are hidden, those of the highest rank first. If the column of
+ * intervals is hidden, the interval replaces its figure. Callers pass every figure of a row, shown
+ * or hidden.
  */
 #ifndef CRN_CLI_COMMON_TABLE_H
 #define CRN_CLI_COMMON_TABLE_H
@@ -23,10 +23,10 @@ enum { CRN_TABLE_MARGIN = 2, CRN_TABLE_NAME_MIN = 16 }; /* columns of the termin
 
 typedef enum crn_column_kind {
     CRN_COLUMN_FIGURE,
-    CRN_COLUMN_INTERVAL, /* of the figure before it */
-    CRN_COLUMN_PERCENT,  /* of `largest` */
-    CRN_COLUMN_CHANGE,   /* of a figure: two values */
-    CRN_COLUMN_POINTS,   /* a difference of shares */
+    CRN_COLUMN_INTERVAL, /* of the figure's column before it */
+    CRN_COLUMN_PERCENT,  /* of the column's `largest` */
+    CRN_COLUMN_CHANGE,   /* of a figure, and relative */
+    CRN_COLUMN_POINTS,   /* difference of shares, in percentage points */
     CRN_COLUMN_TEXT      /* any text */
 } crn_column_kind;
 
@@ -34,38 +34,37 @@ typedef struct crn_column {
     crn_column_kind kind;
     crn_scale scale;
     uint64_t largest;
-    crn_sampling sampling; /* of an interval's figures */
+    crn_sampling sampling; /* for intervals: how the figures were sampled */
     char title[64];
     size_t width;
     unsigned rank;
     bool left_out;
-    bool merged; /* a figure: its interval replaces it */
+    bool merged; /* a figure whose interval is printed in its place */
 } crn_column;
 
 typedef struct crn_table {
     size_t count;
     crn_column columns[CRN_TABLE_COLUMNS];
-    size_t name_width; /* names are padded to this width, so that places are aligned */
-    size_t name_least; /* minimum width for names, for which columns are hidden; 0: 16 */
-    size_t limit;      /* columns left for name and place; 0: unlimited */
-    unsigned rank;     /* rank of columns added from now on: rank 0 is always shown, intervals
-                          have CRN_RANK_INTERVAL */
-    const crn_profile *profile; /* profile whose blocks are shown with their lexical parents
-                                   (nesting.h); NULL: by their own names */
-    const crn_profile *other;   /* the same, if blocks of two profiles are shown */
-    uint32_t within;            /* a lexical parent to leave out, because the row is below its
-                                   row */
-    bool exact;                 /* show columns of places, too */
+    size_t name_width; /* names are padded to it, so that locations align */
+    size_t name_least; /* width of names for which columns are hidden; 0: CRN_TABLE_NAME_MIN */
+    size_t limit;      /* columns of the terminal left for name and location; 0: unlimited */
+    unsigned rank;     /* rank of columns to be added; 0: never hidden; intervals:
+                          CRN_RANK_INTERVAL */
+    const crn_profile *profile; /* shows its blocks with lexical parents (nesting.h); NULL:
+                                   without */
+    const crn_profile *other;   /* second profile whose blocks are shown; or NULL */
+    uint32_t within;            /* lexical parent not to repeat: it is the row above */
+    bool exact;                 /* locations have column numbers, too */
 } crn_table;
 
-/* Adds a figure's column, "self ms", and unless `percent` is false one for its percentage of
+/* Adds a column for a figure, titled "self ms", and with `percent` one for its percentage of
  * `largest`. `what` is "self", "inclusive", ... */
 void crn_table_figure(crn_table *table, const char *what, const char *unit, uint64_t largest,
                       bool percent);
-/* The same for a sampled metric, with a column for the intervals of figures with few samples. */
+/* Does the same for a sampled metric, with a column for intervals of figures with few samples. */
 void crn_table_sampled(crn_table *table, const char *what, const char *unit, uint64_t largest,
                        bool percent, const crn_sampling *sampling);
-/* Adds columns for changes of at most `largest`, and for relative changes. */
+/* Adds a column for changes of figures up to `largest`, and one for relative changes. */
 void crn_table_change(crn_table *table, const char *what, const char *unit, uint64_t largest);
 /* Adds a column for differences of shares, in percentage points. */
 void crn_table_points(crn_table *table, const char *what);
@@ -73,11 +72,10 @@ void crn_table_points(crn_table *table, const char *what);
 /* Adds a column for texts of at most `width` columns. */
 void crn_table_text(crn_table *table, const char *title, size_t width);
 
-/* Prints the titles, then `name` over the names. */
+/* Chooses the columns that fit, and prints the titles, `name` last. */
 void crn_table_head(FILE *out, crn_table *table, const char *name);
 
-/* Prints below the last row what intervals mean and what was hidden; nothing if there is
- * neither. */
+/* Prints notes below the rows: what intervals mean, which columns are hidden. */
 void crn_table_foot(FILE *out, const crn_table *table);
 
 /* A row being printed, cell by cell in the order of the columns. */
@@ -88,24 +86,24 @@ typedef struct crn_row {
 } crn_row;
 
 crn_row crn_row_begin(const crn_table *table);
-/* Prints a figure, its interval and its percentage, as far as those are next. */
+/* Prints a figure, then its interval and percentage if the next columns are these. */
 void crn_row_figure(FILE *out, crn_row *row, uint64_t value);
-/* The same for a total, which is known exactly. */
+/* Does the same for an exact figure, without an interval. */
 void crn_row_whole(FILE *out, crn_row *row, uint64_t value);
-/* `chance`: sampling alone may have caused the change. */
+/* Prints a change, absolute and relative. `chance`: sampling alone may have caused it. */
 void crn_row_change(FILE *out, crn_row *row, uint64_t from, uint64_t to, bool chance);
 void crn_row_points(FILE *out, crn_row *row, double difference, bool chance);
 void crn_row_text(FILE *out, crn_row *row, crn_style style, const char *text);
 void crn_row_blank(FILE *out, crn_row *row); /* leaves the remaining cells empty */
-/* Ends the row with a block: `prefix`, its name with lexical parents, `suffix`, its place. Without
- * space, its own name alone. */
+/* Ends the row with a block: `prefix`, name with lexical parents, `suffix`, location. If space is
+ * short, omits the parents. */
 void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_info *block,
                    const char *suffix);
 
-/* Widens table->name_width for a block that will be shown. */
+/* Widens table->name_width for a block to be shown. */
 void crn_table_measure(crn_table *table, const char *prefix, const crn_block_info *block,
                        const char *suffix);
-/* Returns true if name_width cannot grow any more. */
+/* Returns true if name_width has reached its limit. */
 bool crn_table_is_measured(const crn_table *table);
 
 #endif

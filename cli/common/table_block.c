@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Prints the end of a table's row: name and place of a block.
+ * Prints the end of a table's row: name and source location of a block.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool has(const crn_profile *profile, const crn_block_info *block)
     return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
 }
 
-/* Returns "outer." for blocks shown with lexical parents, or "". Free it. */
+/* Returns the lexical parents as "outer.", or "". Free it with crn_free. */
 static char *around(const crn_table *table, const crn_block_info *block)
 {
     const crn_profile *profile = has(table->profile, block) ? table->profile : table->other;
@@ -92,7 +92,7 @@ static size_t print_name(FILE *out, const crn_table *table, const crn_block_info
     return printed + crn_terminal_text(out, block->name, limit ? limit - printed : 0, false);
 }
 
-/* `printed` columns of those for names are used already. */
+/* Prints the location. `printed` columns of the name's are in use. */
 static void print_place(FILE *out, const crn_table *table, const char *place, size_t printed)
 {
     size_t name_width = table->name_width; /* smaller on a narrow terminal */
@@ -100,7 +100,7 @@ static void print_place(FILE *out, const crn_table *table, const char *place, si
         name_width = table->limit > PLACE_MIN ? table->limit - PLACE_MIN : 0;
     size_t pad = CRN_TABLE_MARGIN + (printed < name_width ? name_width - printed : 0);
     if (table->limit && printed + pad + 8 > table->limit)
-        return; /* no space for a useful part of the place */
+        return; /* too little space for a location */
     fprintf(out, "%*s", (int)pad, "");
     crn_terminal_style(out, CRN_STYLE_DIM);
     crn_terminal_text(out, place, table->limit ? table->limit - printed - pad : 0, true);

@@ -47,7 +47,7 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* Without any setting, UTF-8 is by far the most likely. */
+/* Returns true for UTF-8, which is the default if no locale is set. */
 static bool choose_utf8(void)
 {
     bool chosen = is_set("LC_ALL") || is_set("LC_CTYPE") || is_set("LANG");
@@ -89,8 +89,8 @@ typedef struct glyph {
     size_t size, columns;
 } glyph;
 
-/* Takes the next character off the text. In other locales than UTF-8, files get the bytes of safe
- * characters, and terminals none: they might act there (0x9b is a control in Latin-1). */
+/* Takes the next character off the text. In a locale other than UTF-8, files get the bytes of safe
+ * characters; terminals get '?', as they may act on a byte (0x9b is a control in Latin-1). */
 static glyph next_glyph(const char **text)
 {
     const char *bytes = *text;
@@ -113,7 +113,7 @@ static glyph next_glyph(const char **text)
     return (glyph){bytes, length, (size_t)columns};
 }
 
-/* Returns the number of leading bytes that are printable ASCII, which nearly all are. */
+/* Returns the number of leading bytes that are printable ASCII, as nearly all text is. */
 static size_t plain_run(const char *text)
 {
     size_t length = 0;
@@ -135,7 +135,7 @@ size_t crn_terminal_width(const char *text)
     }
 }
 
-/* Destination of text: a file, or a buffer that takes what fits. */
+/* Where text goes: a file, or a buffer that keeps what fits. */
 typedef struct sink {
     FILE *file;
     char *to;
@@ -151,7 +151,7 @@ static void put(sink *sink, const char *bytes, size_t size)
         sink->to += size;
         sink->left -= size;
     } else {
-        sink->left = 0; /* a cut text is better than one with a hole */
+        sink->left = 0; /* cut off all that follows */
     }
 }
 

@@ -14,20 +14,20 @@
 #include <stdio.h>
 
 typedef struct crn_glyphs {
-    const char *branch, *last, *bar, *gap, *only; /* parts of a tree: 3 columns, `only` has 2 */
+    const char *branch, *last, *bar, *gap, *only; /* of a tree; 3 columns wide, `only` 2 */
     const char *cycle, *arrow, *ellipsis;
     const char *to;        /* between the ends of an interval */
-    const char *levels[9]; /* of a bar, from empty to full */
+    const char *levels[9]; /* bars, from empty to full */
 } crn_glyphs;
 
 typedef struct crn_terminal {
-    size_t width; /* columns; 0: do not cut */
+    size_t width; /* columns; 0: lines are not cut */
     bool colour;
     bool interactive; /* stdout or stderr is a terminal */
     const crn_glyphs *glyphs;
 } crn_terminal;
 
-/* Determined once; sets the locale's character type. */
+/* Returns the terminal's properties, determined at the first call, which sets LC_CTYPE. */
 const crn_terminal *crn_terminal_get(void);
 
 typedef enum crn_style {
@@ -38,7 +38,7 @@ typedef enum crn_style {
     CRN_STYLE_WARM
 } crn_style;
 
-/* Prints the escape sequence of a style, if colours are used. */
+/* Prints a style's escape sequence if colours are in use. */
 void crn_terminal_style(FILE *out, crn_style style);
 
 /* Returns the number of columns that crn_terminal_text uses for the text. */
@@ -49,14 +49,14 @@ size_t crn_terminal_width(const char *text);
  * columns used. */
 size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end);
 
-/* The same into `to`, which has `size` (at least 1) bytes. */
+/* Writes the same text to `to`, which has `size` (at least 1) bytes. */
 size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end);
 
-/* Formats like printf and prints the result as such text, which is one line. A newline at the end
- * of the format is printed as such. */
+/* Formats like printf and prints the result as crn_terminal_text does. Only a newline at the end of
+ * the format is kept. */
 void crn_terminal_format(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints such text wrapped between words at the terminal's width, and a newline. */
+/* Prints untrusted text, wrapped between words at the terminal's width, and a newline. */
 void crn_terminal_wrapped(FILE *out, const char *text);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the process's state like ps: 'R', 'S', 'T', 'Z', ...; 0 if it does not exist. */
+/* Returns the process's state as ps shows it: 'R', 'S', 'T', 'Z', ...; '?' if unknown, 0 if the
+ * process does not exist. */
 static char process_state(long pid)
 {
     char path[64], text[512];
@@ -19,7 +20,7 @@ static char process_state(long pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[size] = 0;
-    char *end = strrchr(text, ')'); /* the name before it can contain anything */
+    char *end = strrchr(text, ')'); /* the name in parentheses can contain anything */
     return end && end[1] == ' ' ? end[2] : '?';
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * writer.h - checks whether the process that writes an unclosed capture still exists.
+ * writer.h - checks whether the process that writes a capture still exists.
  */
 #ifndef CRN_CLI_COMMON_WRITER_H
 #define CRN_CLI_COMMON_WRITER_H
@@ -10,11 +10,11 @@
 typedef enum crn_writer {
     CRN_WRITER_RUNS,
     CRN_WRITER_SUSPENDED, /* stopped by a signal */
-    CRN_WRITER_GONE       /* killed, or it has become another program */
+    CRN_WRITER_GONE       /* killed, or executes another program */
 } crn_writer;
 
-/* Checks that process `pid` has the file `inode` mapped, because the pid may have been reused. What
- * cannot be checked is assumed. */
+/* Returns the state of process `pid`, GONE unless it has the file `inode` mapped, as a pid may be
+ * reused. What cannot be checked is assumed. */
 crn_writer crn_writer_of(long pid, ino_t inode);
 
 #endif

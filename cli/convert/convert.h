@@ -10,20 +10,20 @@
 
 enum {
     CRN_CONVERT_SHOWN = -2
-}; /* pseudo-format: recognise the content; captures are allowed too */
+}; /* pseudo-format of cairn view: recognise the content; messages mention captures, too */
 
 typedef struct crn_convert_options {
     int format;          /* an index of CRN_FORMATS_READ; below 0: recognised by content */
-    const char *metric;  /* the name for the numbers of folded stacks; or NULL */
-    crn_source *sources; /* the names of an mlmon.out, see crn_convert_sources; or NULL */
-    bool split;          /* of an mlmon.out, copies of functions are rows apart */
+    const char *metric;  /* folded stacks: name of the metric; or NULL */
+    crn_source *sources; /* mlmon.out: its names, see crn_convert_sources; or NULL */
+    bool split;          /* mlmon.out: copies of a function stay separate */
 } crn_convert_options;
 
-/* Reads another tool's file. NULL after printing an error. */
+/* Reads another tool's file. On an error prints a message and returns NULL. */
 crn_profile *crn_convert_read(const char *path, const crn_convert_options *options);
 
-/* Opens the names of an mlmon.out: a file, or a program compiled by MLton, which is asked for them
- * if `run`. NULL after printing an error. */
+/* Opens the names of an mlmon.out: a text file, or a program compiled by MLton, which prints them;
+ * runs the program only if `run`. On an error prints a message and returns NULL. */
 crn_source *crn_convert_sources(const char *path, bool run);
 
 #endif

@@ -21,15 +21,16 @@ static const origin origins[] = {
 
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 
-/* Python's marshal format: a dictionary whose first key is a tuple, marked as shared or not. */
+/* Recognises Python's marshal format: a dictionary whose first key is a tuple; the top bit of each
+ * marks a shared object. */
 static bool is_pstats(const char *head, size_t length)
 {
     return length >= 2 && (head[0] & 0x7f) == '{' &&
            ((head[1] & 0x7f) == '(' || (head[1] & 0x7f) == ')');
 }
 
-/* Recognises the format of a source; NULL after printing an error. The message differs for import,
- * which has an option for the format and refuses captures. */
+/* Recognises the format of a source. On an error prints a message and returns NULL. Only import has
+ * an option for the format, and refuses captures: so its message differs. */
 static const origin *origin_recognise(crn_source *source, bool importing)
 {
     size_t length;
@@ -55,7 +56,7 @@ static const origin *origin_recognise(crn_source *source, bool importing)
         crn_cli_fail("%s: is Python's pstats, which has no call paths; profile with cairn run, or "
                      "py-spy record --format raw and import that",
                      name);
-    else if (error.code) /* too little could be unpacked to recognise it */
+    else if (error.code) /* too little was unpacked to recognise the format */
         crn_cli_fail("%s", error.message);
     else
         crn_cli_fail("%s: is neither %spprof, nor V8's .cpuprofile, nor MLton's mlmon.out, nor "

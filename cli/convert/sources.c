@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names for MLton's mlmon.out: from a file, or from the program, which prints them.
+ * Opens the names of MLton's mlmon.out: a file, or what the program prints.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum { BYTES_MAX = 64 << 20, LIMIT_S = 30 };
 
 extern char **environ;
 
-/* Returns true for ELF and scripts. */
+/* Returns true for an ELF file and for a script with #!. */
 static bool is_program(const char *path)
 {
     char head[4] = "";
@@ -32,7 +32,8 @@ static bool is_program(const char *path)
            (size >= 2 && memcmp(head, "#!", 2) == 0);
 }
 
-/* Starts the program in a process group of its own. Returns its number; 0 with errno. */
+/* Starts the program in a process group of its own. Returns its pid; 0 on an error, with errno
+ * set. */
 static pid_t start(const char *path, int output)
 {
     const char *const words[] = {path, "@MLton", "show-sources", "--", NULL};
@@ -70,7 +71,7 @@ static int wait_for_end(pid_t child, const struct timespec *end)
     return status;
 }
 
-/* Copies until the end of the output. Returns NULL, or why it was given up. */
+/* Copies the program's output up to its end. Returns NULL, or why it stopped before. */
 static const char *copy(int from, int to, const struct timespec *end)
 {
     static char bytes[1 << 16];
@@ -89,7 +90,8 @@ static const char *copy(int from, int to, const struct timespec *end)
     }
 }
 
-/* Returns a descriptor of what the program prints; -1 after printing an error. */
+/* Runs the program. Returns a descriptor of its output; on an error prints a message and returns
+ * -1. */
 static int ask(const char *path)
 {
     int pipe[2] = {-1, -1}, status = 0, text = memfd_create("sources", MFD_CLOEXEC);
