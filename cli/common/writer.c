@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the process's state as ps shows it: 'R', 'S', 'T', 'Z', ...; '?' if unknown, 0 if the
- * process does not exist. */
+/* Returns the process's state as ps shows it: 'R', 'S', 'T', 'Z', ...; 0 if it does not exist, '?'
+ * if unknown. */
 static char process_state(long pid)
 {
     char path[64], text[512];

@@ -14,8 +14,8 @@ typedef struct crn_diff_report {
     crn_diff_input input;
     const char *metric_name;
     crn_diff diff;
-    bool contexts; /* rows are contexts; otherwise blocks */
-    uint32_t top;  /* limit on rows; 0: no limit */
+    bool contexts; /* rows are contexts; else blocks */
+    uint32_t top;  /* limit on rows; 0: none */
 } crn_diff_report;
 
 /* Chooses the metric with this name on both sides; for NULL the first of a list that both have.
@@ -24,17 +24,17 @@ bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
 void crn_diff_text(FILE *out, const crn_diff_report *report);
 
-/* Returns true if figures differ, but sampling of two equal runs could cause that. */
+/* Returns true if the figures differ, but by no more than sampling two equal runs could cause. */
 bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES]);
 
-/* The same of the totals. */
+/* Does the same for the totals. */
 bool crn_diff_total_is_chance(const crn_diff_report *report);
 
-/* Returns "not profiled" or the like for a row that is in one capture only for another reason than
- * that the program changed, otherwise NULL. */
+/* Returns "not profiled" or the like for a row that only one capture has although the program did
+ * not change; otherwise NULL. */
 const char *crn_diff_why_apart(const crn_diff_row *row);
 
-/* docs/REPORT_JSON.md is the schema. */
+/* Prints JSON: docs/REPORT_JSON.md is the schema. */
 void crn_diff_json(FILE *out, const crn_diff_report *report);
 
 #endif

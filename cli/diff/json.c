@@ -12,7 +12,7 @@ static json_t *pair_json(const uint64_t figures[CRN_SIDES])
     return json;
 }
 
-/* Returns the blocks of a context's path, its own last. */
+/* Returns the blocks of a context's path, from the root on. */
 static json_t *path_json(const crn_profile *profile, uint32_t context)
 {
     json_t *path = json_array();

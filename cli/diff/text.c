@@ -7,7 +7,7 @@
 #include "cli/common/terminal.h"
 #include "diff.h"
 
-/* Number of blocks shown of a context's path, the last ones. */
+/* PATH_SHOWN: only so many of a path's last blocks are shown. */
 enum { PATH_SHOWN = 6, PATH_SIZE = 1024 };
 
 static const crn_profile *side_of(const crn_diff_report *report, const crn_diff_row *row,
@@ -37,7 +37,7 @@ static void print_side(FILE *out, const crn_diff_report *report, int side)
     putc('\n', out);
 }
 
-/* Warns if the figures of both captures were measured differently: then they do not compare. */
+/* Warns if the captures' figures were measured differently and therefore do not compare. */
 static void warn_difference(FILE *out, const crn_diff_report *report, const char *key,
                             const char *what)
 {
@@ -73,7 +73,7 @@ static void print_total(FILE *out, const crn_diff_report *report)
     fputs("\n\n", out);
 }
 
-/* Writes the blocks before the context's own, without the root: "… a → b → ". */
+/* Writes the callers on a context's path, without the root: "… → a → b → ". */
 static void path_prefix(char prefix[PATH_SIZE], const crn_profile *profile, uint32_t context)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
@@ -115,7 +115,8 @@ const char *crn_diff_why_apart(const crn_diff_row *row)
     return crn_diff_row_is_apart(row) ? words[row->absence] : NULL;
 }
 
-/* The figures of a row that is in one capture only do not compare if the program did not change. */
+/* Prints a row's figures. If only one capture has the row although the program did not change,
+ * prints no changes. */
 static void print_figures(FILE *out, const crn_diff_report *report, crn_row *cells,
                           const crn_diff_row *row, bool calls)
 {
@@ -161,7 +162,7 @@ static bool is_changed(const crn_diff_row *row)
 typedef struct extent {
     uint64_t self, inclusive, calls;
     uint32_t shown, hidden, same;
-    bool chance; /* a change that is shown may be chance */
+    bool chance; /* a shown change may be chance */
 } extent;
 
 static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
@@ -172,7 +173,8 @@ static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
     return largest;
 }
 
-/* Widths of the columns, and the number of rows; changed rows come first. */
+/* Returns the largest figures of the rows and counts rows, at most `top` as shown; measures
+ * names. */
 static extent measure(const crn_diff_report *report, crn_table *table)
 {
     extent extent = {.chance = crn_diff_total_is_chance(report)};
@@ -242,7 +244,8 @@ void crn_diff_text(FILE *out, const crn_diff_report *report)
             crn_table_change(&table, "calls", "", extent.calls);
         crn_table_head(out, &table, report->contexts ? "context" : "function");
     }
-    /* Rows are sorted by one column; one that changed in another only can come late. */
+    /* Rows are sorted by one column: a row that changed only in another can come after unchanged
+     * ones. */
     for (uint32_t i = 0, shown = 0; i < report->diff.count && shown < extent.shown; i++) {
         if (!is_changed(&report->diff.rows[i]))
             continue;

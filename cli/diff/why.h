@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * why.h - printers of why the total changed.
+ * why.h - prints why the total changed.
  */
 #ifndef CRN_CLI_DIFF_WHY_H
 #define CRN_CLI_DIFF_WHY_H
@@ -13,17 +13,17 @@ typedef struct crn_why_report {
     const crn_why *why;
     const char *metric, *unit;
     size_t runs[CRN_SIDES];
-    uint32_t top; /* limit on causes; 0: no limit */
+    uint32_t top; /* limit on causes; 0: none */
 } crn_why_report;
 
-/* Returns what a cause says, as a sentence without its figures of cost. Free it with free. */
+/* Returns a cause as a sentence, without the amount of its change. Free it with free. */
 char *crn_why_sentence(const crn_why *why, const crn_why_cause *cause);
 
-/* Returns a cause's share of the change: of the whole the causes add up to 1. */
+/* Returns a cause's share of the change; the shares of all causes add up to 1. */
 double crn_why_share(const crn_why *why, const crn_why_cause *cause);
 
 void crn_why_text(FILE *out, const crn_why_report *report);
-/* docs/REPORT_JSON.md is the schema. */
+/* Prints JSON: docs/REPORT_JSON.md is the schema. */
 void crn_why_json(FILE *out, const crn_why_report *report);
 
 #endif

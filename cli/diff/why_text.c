@@ -25,7 +25,7 @@ static void write_count(FILE *out, double count)
         fputs(crn_figure_alone(figure, "", (uint64_t)llround(count)), out);
 }
 
-/* "10 → 30" */
+/* "10 to 30" */
 static void write_counts(FILE *out, const double counts[CRN_SIDES])
 {
     write_count(out, counts[CRN_BEFORE]);
@@ -132,7 +132,7 @@ double crn_why_share(const crn_why *why, const crn_why_cause *cause)
 {
     double change = why->total[CRN_AFTER] - why->total[CRN_BEFORE];
     double share = change != 0 ? cause->amount / change : 0;
-    return fabs(share) < 0.005 ? 0 : share; /* not -0 % */
+    return fabs(share) < 0.005 ? 0 : share; /* prints no -0 % */
 }
 
 static void write_amount(FILE *out, const crn_why_report *report, double amount)
@@ -142,7 +142,7 @@ static void write_amount(FILE *out, const crn_why_report *report, double amount)
             crn_figure_alone(figure, report->unit, (uint64_t)llround(fabs(amount))));
 }
 
-/* Returns false for ticks and calls, which are the same in all runs, or should be. */
+/* Returns false for ticks, calls and other metrics that should be equal in all runs. */
 static bool is_clock(const crn_why_report *report)
 {
     return strcmp(report->unit, CRN_UNIT_TIME) == 0;
@@ -219,7 +219,7 @@ static void print_path(FILE *out, const crn_why *why, const crn_why_cause *cause
     putc('\n', out);
 }
 
-/* Causes are sorted by size. */
+/* Returns how many of the causes, which are sorted by size, to print. */
 static size_t rows_shown(const crn_why_report *report)
 {
     const crn_why *why = report->why;

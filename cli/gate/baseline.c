@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file of a baseline, and profiles reduced to what it has.
+ * Reads and writes a baseline's file; reduces profiles to what the file has.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,8 @@ static uint32_t block_named(crn_profile_builder *builder, const char *name)
     return crn_profile_builder_block(builder, &(crn_block_info){.name = name, .file = ""});
 }
 
-/* Returns the profile with blocks that are names alone. In a call graph without call paths, calls
- * of a function by itself are left out: they are on no line of their own. */
+/* Returns the profile with blocks that have names only. Of a call graph without paths, omits calls
+ * of a function by itself, which have no line of their own. */
 static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
@@ -52,9 +52,9 @@ static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
     return crn_profile_builder_end(builder);
 }
 
-/* Returns, by context, the cost that decides whether it is large enough for a baseline: the
- * inclusive one. Imports that are a call graph without call paths have no inclusive cost by
- * context: there it is the cost of the function while it is on the stack. Free it with crn_free. */
+/* Returns, by context, the cost that decides whether it gets a line: the inclusive cost. In an
+ * import that is a call graph without paths, contexts have none: there it is the function's cost
+ * while it is on the stack. Free it with crn_free. */
 static uint64_t *sizes_of(const crn_profile *named, uint32_t metric)
 {
     uint64_t *sizes = crn_totals(named, metric, NULL);
@@ -71,8 +71,8 @@ static uint64_t *sizes_of(const crn_profile *named, uint32_t metric)
     return sizes;
 }
 
-/* Returns, by context of `profile`, the context of `known` with the same path; CRN_CONTEXT_NONE if
- * there is none. */
+/* Returns, by context of `profile`, the context of `known` with the same path, or
+ * CRN_CONTEXT_NONE. */
 static uint32_t *same_paths(const crn_profile *profile, const crn_profile *known)
 {
     uint32_t *same = crn_calloc(profile->context_count, sizeof *same);
@@ -196,7 +196,7 @@ typedef struct reading {
     unsigned long line;
     crn_profile_builder *builder;
     bool has_metric;
-    uint32_t metric, tolerance; /* tolerance: of a context, in millionths, plus one */
+    uint32_t metric, tolerance; /* metric of a context's own tolerance, in millionths, plus one */
 } reading;
 
 static bool bad(const reading *reading, const char *what)
@@ -205,7 +205,7 @@ static bool bad(const reading *reading, const char *what)
     return false;
 }
 
-/* Reads "1 %" as 0.01. */
+/* Parses "1 %" as 0.01. */
 static bool read_percent(const char *text, double *share)
 {
     char *end;

@@ -37,8 +37,8 @@ static char *path_of(const crn_profile *profile, uint32_t context)
     return text ? text : strdup("");
 }
 
-/* Changes of small contexts count as of one with the least share: one call more of two is no growth
- * by half. */
+/* Notes a change beyond the tolerance. Below `least`, the tolerance is relative to `least`: one
+ * call more in a context with two is no growth by half. */
 static void judge(judging *all, const crn_profile *profile, uint32_t context, const char *what,
                   const uint64_t figures[CRN_SIDES], double tolerance, double least)
 {
@@ -77,7 +77,7 @@ static void judge_context(judging *all, const uint32_t ids[CRN_SIDES])
     if (strcmp(baseline->metric, "calls") != 0)
         judge(all, all->sides[side], ids[side], baseline->metric, self, tolerance,
               baseline->share * (double)all->gate->total[CRN_BEFORE]);
-    if (ids[side]) /* the root's are threads */
+    if (ids[side]) /* the root's calls count threads */
         judge(all, all->sides[side], ids[side], "calls", calls, tolerance,
               baseline->share * (double)all->all_calls);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * gate.h - a run compared with a baseline in a text file.
+ * gate.h - compares a run with a baseline, a text file.
  *
- * The baseline has calls and self cost of the contexts with at least a share of the whole; all
- * others below a context are one, "(rest)". Contexts are named by functions alone, so that a moved
- * line or file changes nothing. docs/WHY.md describes the file.
+ * The baseline has calls and self cost of each context with at least a share of the whole. Below
+ * such a context, all smaller ones are one, "(rest)". Contexts are named by functions alone, so
+ * that a moved line or file changes nothing. docs/WHY.md describes the file.
  */
 #ifndef CRN_CLI_GATE_GATE_H
 #define CRN_CLI_GATE_GATE_H
@@ -15,24 +15,24 @@
 
 typedef struct crn_baseline {
     char metric[64];
-    double tolerance, share; /* of 1 */
-    crn_profile *profile;    /* contexts with calls and `metric`; NULL: no file yet */
-    double *own;             /* by context: a tolerance of its own, of 1; below 0: none */
+    double tolerance, share; /* as a fraction of 1 */
+    crn_profile *profile;    /* contexts with calls and `metric`; NULL: no file */
+    double *own;             /* by context: its own tolerance, as a fraction of 1; below 0: none */
 } crn_baseline;
 
-/* Reads a baseline. If there is no such file and `may_miss`, leaves `profile` NULL. Returns false
- * after printing an error. */
+/* Reads a baseline. A missing file leaves `profile` NULL if `may_miss`. On an error prints a
+ * message and returns false. */
 bool crn_baseline_read(crn_baseline *baseline, const char *path, bool may_miss);
-/* Writes it, complete or not at all. Returns the exit status. */
+/* Writes the baseline, complete or not at all. Returns the exit status. */
 int crn_baseline_write(const crn_baseline *baseline, const char *path);
 void crn_baseline_free(crn_baseline *baseline);
 
-/* Returns the profile as a baseline has it: the contexts that have at least `share` of the metric,
- * those that are in `known` (or NULL), and the rest. NULL after printing an error. */
+/* Returns the profile reduced to what a baseline has: contexts with at least `share` of the metric,
+ * those in `known` (may be NULL), and the rest. On an error prints a message and returns NULL. */
 crn_profile *crn_baseline_reduce(const crn_profile *profile, const char *metric, double share,
                                  const crn_profile *known);
 
-/* A context, or the whole, that changed by more than its tolerance. */
+/* A change beyond the tolerance, of a context or of the total. */
 typedef struct crn_gate_change {
     char *path;       /* "main > parse > lex"; "total" */
     const char *what; /* "calls", or the metric's name */
@@ -44,11 +44,11 @@ typedef struct crn_gate_change {
 typedef struct crn_gate {
     const crn_baseline *baseline;
     const char *baseline_path, *capture_path;
-    bool imported; /* the file is another tool's */
+    bool imported; /* converted from another tool's file */
     const crn_profile *reduced;
     uint64_t total[CRN_SIDES];
-    size_t count, worse;      /* changes; those that fail */
-    crn_gate_change *changes; /* worse first, largest first */
+    size_t count, worse;      /* number of changes; of those, growths */
+    crn_gate_change *changes; /* growths first; then the largest first */
 } crn_gate;
 
 crn_gate crn_gate_judge(const crn_baseline *baseline, const crn_profile *reduced);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a gate found: for a terminal, in Markdown for a merge request, and in JSON.
+ * Prints what a gate found: for a terminal, in Markdown for a merge request, and in JSON.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "gate.h"
 
 enum { SHOWN = 12, CAUSES = 4 };
-#define CAUSE_LEAST 0.02 /* share of the change */
+#define CAUSE_LEAST 0.02 /* share of the change that a cause needs */
 
 static const char *unit_of(const crn_gate *gate, const char *what)
 {
@@ -56,7 +56,7 @@ static crn_why why_of(const crn_gate *gate)
         &(crn_why_input){{&sides[CRN_BEFORE], &sides[CRN_AFTER]}, {1, 1}, gate->baseline->metric});
 }
 
-/* Markdown gives meaning to these, in names. */
+/* Writes a name as code; replaces what Markdown would interpret. */
 static void write_code(FILE *out, const char *text)
 {
     putc('`', out);

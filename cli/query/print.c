@@ -31,7 +31,8 @@ static char *blob_text(crn_value value)
     return text;
 }
 
-/* Prints as many digits as are needed to read back the same number, always with a point. */
+/* Returns the number with the fewest digits from 15 on that read back the same, as a fraction or
+ * with an exponent. */
 static char *number_text(double number)
 {
     char text[64];
@@ -65,7 +66,7 @@ char *crn_query_value_text(crn_value value, const char *null)
 
 /* ---- tables ---- */
 
-enum { MEASURED = 1000 /* rows that determine the widths of columns; later ones may be wider */ };
+enum { MEASURED = 1000 /* rows that decide the widths of columns */ };
 
 typedef struct cell {
     char *text;
@@ -88,7 +89,7 @@ static void read_row(page *page, crn_statement *statement, uint32_t row)
     }
 }
 
-/* Prints a cell. The last column is not padded, and is truncated at the edge of the terminal. */
+/* Prints a cell. The last column is not padded, and is cut at the edge of the terminal. */
 static void print_cell(FILE *out, const page *page, uint32_t column, cell cell, size_t *used)
 {
     size_t limit = 0, width = crn_terminal_get()->width, its = crn_terminal_width(cell.text);
@@ -163,7 +164,7 @@ static bool print_table(FILE *out, crn_statement *statement, crn_error *error)
 
 /* ---- CSV ---- */
 
-/* Prints a field. On a terminal, unsafe characters but for line ends become "?". */
+/* Prints a field. On a terminal, prints "?" for unsafe characters except line ends. */
 static void print_field(FILE *out, const char *text, bool quoted)
 {
     static int terminal = -1;
@@ -186,14 +187,14 @@ static void print_field(FILE *out, const char *text, bool quoted)
         putc('"', out);
 }
 
-/* Prints empty text as "", because an empty field is NULL. */
+/* Prints a text; an empty one as "", because an empty field is NULL. */
 static void print_text_field(FILE *out, const char *text)
 {
     print_field(out, text, !*text || strpbrk(text, "\",\n\r"));
 }
 
-/* Prints a text. Spreadsheets run what begins like a formula: an apostrophe before it makes them
- * show it (OWASP, "CSV Injection"). */
+/* Prints a text. A spreadsheet would run a text that begins like a formula: an apostrophe before it
+ * prevents that (OWASP, "CSV Injection"). */
 static void print_value(FILE *out, const char *text)
 {
     if (!*text || !strchr("=+-@\t\r", *text)) {
@@ -241,7 +242,7 @@ static json_t *value_json(crn_value value)
     switch (value.kind) {
     case CRN_VALUE_INTEGER:
         return json_integer(value.integer);
-    case CRN_VALUE_NUMBER: /* JSON has no other numbers */
+    case CRN_VALUE_NUMBER: /* null if not finite */
         return crn_json_real(value.number);
     case CRN_VALUE_TEXT:
         return crn_json_text(value.text);

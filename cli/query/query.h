@@ -11,21 +11,22 @@
 
 typedef enum crn_query_form {
     CRN_QUERY_TABLE,
-    CRN_QUERY_CSV,  /* RFC 4180, with "\n" at line ends */
+    CRN_QUERY_CSV,  /* RFC 4180, but with "
+                       " at line ends */
     CRN_QUERY_JSON, /* docs/REPORT_JSON.md */
     CRN_QUERY_FORMS
 } crn_query_form;
 
-/* Prints all rows. On an error returns false; rows before it are printed. */
+/* Prints all rows. On an error returns false; earlier rows are already printed. */
 bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
                      const char *const *paths, uint32_t path_count, crn_error *error);
 
-/* The same as JSON, with at most `most` rows; "more" is true if there are more. */
+/* Prints at most `most` rows as JSON; a member "more" says that there are more. */
 bool crn_query_print_json(FILE *out, crn_statement *statement, const char *const *paths,
                           uint32_t path_count, uint32_t most, crn_error *error);
 
-/* Returns a value as tables and CSV show it: `null` for NULL, a blob as x'0A'. Free it with
- * crn_free. */
+/* Returns a value as tables and CSV show it: for NULL the text `null`, for a blob x'0A'. Free it
+ * with crn_free. */
 char *crn_query_value_text(crn_value value, const char *null);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sampler from outside: for processes that run already, until they end, the time is over or
- * Ctrl-C; and for programs that nothing can be preloaded into.
+ * The sampler from outside, for two uses: a running process, until it ends, its time is over or the
+ * user presses Ctrl-C; and a program that nothing can be preloaded into.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +144,7 @@ static bool begin_watch(void *data, int process)
     crn_free(labels);
     if (!watched->outside)
         return crn_cli_fail("%s was not run: %s", watched->run->path, why) == CRN_EXIT_OK;
-    sigfillset(&all); /* signals are for the thread that passes them on */
+    sigfillset(&all); /* the first thread handles and passes on signals */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bool begun = pthread_create(&watched->thread, NULL, sample, watched) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

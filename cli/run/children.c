@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Captures of other processes of a run: x.PID.cairn beside x.cairn, or all of x.%p.cairn.
+ * Captures of a run's other processes: x.PID.cairn beside x.cairn, or all files of x.%p.cairn.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 #include "run.h"
 #include "spans/spans.h"
 
-static const char own_number[] = "%p"; /* the pid in the name of a capture */
+static const char own_number[] = "%p"; /* stands for the pid in a capture's name */
 
 bool crn_run_is_pattern(const char *output)
 {
     return strstr(output, own_number) != NULL;
 }
 
-/* x.cairn -> x.[0-9]*.cairn, x.%p.cairn -> x.[0-9]*.cairn, with x escaped. */
+/* Returns a glob pattern, with x escaped: x.[0-9]*.cairn for x.cairn and x.%p.cairn. */
 static char *pattern_of(const char *output)
 {
     static const char suffix[] = ".cairn", digits[] = "[0-9]*";
@@ -72,10 +72,10 @@ void crn_run_captures_free(crn_list *captures)
 
 /* ---- merging ---- */
 
-/* A process's samples, and a profile that has their blocks and nothing else. */
+/* A process's samples, and a profile of their blocks without contexts. */
 typedef struct process {
     crn_profile *blocks;
-    crn_trace *trace; /* NULL, like `blocks`, without samples */
+    crn_trace *trace; /* NULL, as is `blocks`, if it has no samples */
     bool read;
 } process;
 
@@ -107,8 +107,8 @@ static void put_contexts(crn_profile_builder *builder, const crn_profile *profil
     crn_free(contexts);
 }
 
-/* Adds the profile's blocks, by whose numbers `blocks` gets the builder's, and one named like the
- * program, which is returned. */
+/* Adds the profile's blocks and sets `blocks` to their numbers in the builder. Returns the number
+ * of another block, named like the program. */
 static uint32_t put_blocks(crn_profile_builder *builder, const crn_profile *profile,
                            uint32_t *blocks)
 {
@@ -130,7 +130,7 @@ static crn_profile *below_program(const crn_profile *profile)
     return crn_profile_builder_end(builder);
 }
 
-/* Puts the paths of samples below that block, too. */
+/* Puts the paths of the process's samples below its program's block. */
 static void put_below_program(process *process, const crn_profile *profile)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
@@ -165,7 +165,7 @@ static void add(crn_merge *merge, const char *path, process *process)
     crn_profile_free(profile);
 }
 
-/* Returns the samples of all processes, NULL after an error or if there are none. */
+/* Returns the samples of all processes; NULL without samples or after an error. */
 static crn_trace *join(const process *processes, size_t count, const crn_profile *sum)
 {
     const crn_trace **traces = crn_calloc(count, sizeof *traces);
@@ -186,8 +186,7 @@ static crn_trace *join(const process *processes, size_t count, const crn_profile
     return joined;
 }
 
-/* Adds up the captures of several processes, the first of which is at `path`, and deletes the
- * others. */
+/* Merges the captures of several processes into the first, at `path`, and deletes the others. */
 static void merge_into(const char *path, const crn_list *others)
 {
     size_t count = others->count + 1;
@@ -216,7 +215,7 @@ bool crn_run_merge(const crn_run *run, const struct timespec *since)
     crn_list others = crn_run_captures_beside(&sampled, since);
     struct stat status;
     bool there = stat(run->sampled, &status) == 0 && status.st_mtim.tv_sec >= since->tv_sec;
-    if (!there && others.count) { /* the first process profiles itself */
+    if (!there && others.count) { /* the first process uses libcairn: no samples */
         there = rename(others.list[others.count - 1], run->sampled) == 0;
         crn_free(others.list[--others.count]);
     }

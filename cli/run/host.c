@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds hosts: programs called cairn-NAME, which run scripts in place of the interpreter NAME: a
- * language and the version that the host has, as in cairn-lua5.4.
+ * Finds hosts: programs called cairn-NAME that run scripts in place of the interpreter NAME. NAME
+ * is a language with the host's version, as in cairn-lua5.4.
  */
 #include <glob.h>
 #include <limits.h>
@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "run.h"
 
-/* Finds them beside the tool in a build directory; installed, below the same prefix or the
- * configured one. */
+/* Returns the hosts in the build directory, beside the installed tool and in the configured
+ * folder. */
 static const crn_list *find_hosts(void)
 {
     static crn_list hosts;
@@ -91,8 +91,8 @@ bool crn_run_find_on_path(const char *name, char found[PATH_MAX])
     return false;
 }
 
-/* Returns true if the name has the host's language and no other version than the host's. A host
- * without a version stands in for all. */
+/* Returns true if the name has the host's language and no other version. A host without a version
+ * stands in for all versions. */
 static bool is_name_of(const char *name, const char *host)
 {
     const char *own = name_of(host);
@@ -102,8 +102,8 @@ static bool is_name_of(const char *name, const char *host)
     return !own[length] || !name[length] || strcmp(name, own) == 0;
 }
 
-/* Returns true if the program is a link to one of another name: on most systems, a name without a
- * version is a link to the interpreter of one. */
+/* Returns true if the program is a link to a name that the host does not stand in for. Most systems
+ * link the name without a version to one version. */
 static bool is_link_to_another(const char *program, const char *host)
 {
     char found[PATH_MAX], real[PATH_MAX];

@@ -32,7 +32,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Ends like the program, also by a signal. */
+/* Exits with the program's status, or by its signal. */
 static int end_as(int status)
 {
     if (WIFEXITED(status))
@@ -50,7 +50,7 @@ static int end_as(int status)
     return 128 + number;
 }
 
-/* Returns true if there is no space; that of the existing capture will be freed. */
+/* Returns true if the disk is full even without the existing capture. */
 static bool is_full(const char *folder, const struct stat *there)
 {
     enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than a capture needs */
@@ -81,7 +81,7 @@ static const char *obstacle(const char *path)
     return reason;
 }
 
-/* Returns true if a capture with this limit can be created; tries it in memory. */
+/* Returns true if a capture within `limit` bytes can be created; tries it in memory. */
 static bool is_enough(uint64_t limit)
 {
     enum { ENOUGH = 1 << 20 };
@@ -132,7 +132,8 @@ static void say_what_to_do(const crn_run *run)
                                 : "ended before it used libcairn");
 }
 
-/* Processes of this run keep each other's captures, and replace those of earlier runs. */
+/* Tells libcairn when this run began: its processes keep each other's captures, and replace those
+ * of earlier runs. */
 static void set_since(void)
 {
     struct timespec now;
@@ -152,7 +153,8 @@ static void tell_of_others(const crn_run *run, size_t count)
             where);
 }
 
-/* Makes the samples the run's capture, unless programs that use libcairn have written that. */
+/* Makes the samples the run's capture. If programs with libcairn wrote that, the samples keep their
+ * own file. */
 static void take_sampled(const crn_run *run, bool there, int status, uint64_t elapsed)
 {
     crn_run own = *run;
@@ -178,7 +180,7 @@ int crn_run_native(const crn_run *run)
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
     set_since();
-    if (!run->alloc && run->labels->count) { /* with --alloc the tool adds them afterwards */
+    if (!run->alloc && run->labels->count) { /* with --alloc, crn_run_finish adds them */
         char *labels = crn_run_labels(run->labels);
         setenv("CAIRN_LABELS", labels, 1);
         crn_free(labels);
@@ -188,7 +190,7 @@ int crn_run_native(const crn_run *run)
     int status = 0;
     uint64_t began = now_ns();
     struct timespec since;
-    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* file time stamps are from this clock */
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file time stamps */
     int reason =
         run->outside ? crn_run_wait_outside(run, &status) : crn_run_wait(run, NULL, &status);
     if (reason < 0)
@@ -196,7 +198,7 @@ int crn_run_native(const crn_run *run)
     if (reason)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
     uint64_t elapsed = now_ns() - began;
-    unsetenv("LD_PRELOAD"); /* not for programs that are started from here on */
+    unsetenv("LD_PRELOAD"); /* not for the tool's own children */
     crn_list beside = crn_run_captures_beside(run, &since);
     bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
     bool pattern = crn_run_is_pattern(run->output);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options of cairn run as environment variables of libcairn: --span-limit is CAIRN_SPAN_LIMIT.
+ * Passes options of cairn run to libcairn as environment variables: --span-limit is
+ * CAIRN_SPAN_LIMIT.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "base/memory.h"
 #include "run.h"
 
-/* Returns the variable of an option. `option` ends at '=' or at its end. */
+/* Returns the name of an option's variable. `option` ends at '=' or NUL. */
 static char *variable_of(const char *option)
 {
     static const char prefix[] = "CAIRN_";
@@ -22,13 +23,13 @@ static char *variable_of(const char *option)
 
 void crn_run_set(const char *option)
 {
-    if (strcmp(option, "exact") == 0) /* always so for these programs */
+    if (strcmp(option, "exact") == 0) /* native programs are always exact */
         return;
     char *name = variable_of(option);
     const char *equals = strchr(option, '=');
     setenv(name, equals ? equals + 1 : "", 1);
     crn_free(name);
-    /* As for Lua programs, --ticks replaces the wall clock and spans by default. */
+    /* As in Lua programs, --ticks turns off the wall clock and spans by default. */
     if (strncmp(option, "ticks", 5) == 0) {
         setenv("CAIRN_WALL", "off", 0);
         setenv("CAIRN_SPANS", "off", 0);

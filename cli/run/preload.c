@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs as they are: preloads libcairn-sample, which samples time, libcairn-alloc, which records
- * allocations, or libcairn-locks, which records locks.
+ * Profiles programs as they are: preloads libcairn-sample, which samples time, libcairn-alloc,
+ * which records allocations, or libcairn-locks, which records locks.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,15 +29,16 @@
 
 #define USUAL_MEAN "524288"
 
-enum { LOADER_SIZE = 256 /* of a path of a loader; the rest is cut off */ };
+enum { LOADER_SIZE = 256 /* of a loader's path; the rest is cut off */ };
 
-/* Returns which library is preloaded: libcairn-NAME. */
+/* Returns NAME of the preloaded libcairn-NAME. */
 static const char *host_of(const crn_run *run)
 {
     return run->alloc ? "alloc" : run->locks ? "locks" : "sample";
 }
 
-/* The link without a number is in the development package. */
+/* Returns the library's file name, with its number: only the development package has the link
+ * without. */
 static const char *library_of(const crn_run *run)
 {
     return run->alloc   ? "libcairn-alloc.so." CAIRN_SOVERSION
@@ -47,7 +48,8 @@ static const char *library_of(const crn_run *run)
 
 /* ---- before the program ------------------------------------------------------------ */
 
-/* Reads the path of the program's dynamic loader, which handles LD_PRELOAD. False if it has none.
+/* Reads the path of the program's dynamic loader, which acts on LD_PRELOAD. Returns false for a
+ * program without one.
  */
 static bool read_loader(int file, const Elf64_Ehdr *header, char path[LOADER_SIZE])
 {
@@ -66,15 +68,15 @@ static bool read_loader(int file, const Elf64_Ehdr *header, char path[LOADER_SIZ
     return false;
 }
 
-/* Returns true for the loader of glibc, with which Cairn's libraries are linked; another libc's
- * refuses to start a program with them. */
+/* Returns true for glibc's loader. Cairn's libraries need glibc: the loader of another libc refuses
+ * to start a program with them. */
 static bool is_glibc(const char *loader)
 {
     const char *slash = strrchr(loader, '/');
     return strncmp(slash ? slash + 1 : loader, "ld-", 3) == 0 && !strstr(loader, "ld-musl");
 }
 
-/* The loader ignores LD_PRELOAD for programs that gain privileges. */
+/* Returns true for a program that gains privileges: its loader ignores LD_PRELOAD. */
 static bool is_privileged(int file)
 {
     struct stat info;
@@ -96,7 +98,7 @@ static bool is_for_this_machine(const Elf64_Ehdr *header)
                          own.e_ident[EI_CLASS] == header->e_ident[EI_CLASS]);
 }
 
-/* Go's runtime replaces signal handlers, and most of its programs have no loader. */
+/* Returns true for a Go program: Go's runtime replaces signal handlers, and most have no loader. */
 static bool is_go(int file)
 {
     static const char mark[] = "\xff Go buildinf:";
@@ -110,8 +112,8 @@ static bool is_go(int file)
     return is;
 }
 
-/* Returns why a library cannot be preloaded into the program, for its allocations or for its time;
- * NULL if it can be. `*foreign` if it is for another architecture. */
+/* Returns why no library can be preloaded into the program, or NULL. `alloc`: the library records
+ * allocations. Sets `*foreign` if the program is for another architecture. */
 static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
 {
     Elf64_Ehdr header = {0};
@@ -120,7 +122,7 @@ static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
     *foreign = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return NULL; /* executable without being readable */
+        return NULL; /* executable, but not readable */
     bool is_elf = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
     *foreign = is_elf && !is_for_this_machine(&header);
@@ -157,7 +159,7 @@ bool crn_run_choose_sampler(crn_run *run, const char *path)
     return true;
 }
 
-/* Returns true if the file has one of two texts; the second may be NULL. */
+/* Returns true if the file contains `text` or `other`, which may be NULL. */
 static bool has_text(const char *path, const char *text, const char *other)
 {
     struct stat info;
@@ -194,8 +196,7 @@ bool crn_run_may_record_locks(const char *path)
     return !obstacle;
 }
 
-/* Finds the library: beside the tool in a build directory; installed, below the same prefix or the
- * configured one. */
+/* Finds the library in the build directory, beside the installed tool or in a configured folder. */
 static bool find_library(const crn_run *run, char *path, size_t size)
 {
     const char *name = library_of(run);
@@ -237,7 +238,7 @@ bool crn_run_preload(const crn_run *run)
     const char *others = getenv("LD_PRELOAD");
     size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
     char *preload = crn_calloc(size, 1);
-    /* First, so that it passes calls on to other preloaded allocators. */
+    /* Comes first, to pass calls on to other preloaded allocators. */
     snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     crn_free(preload);

@@ -16,114 +16,112 @@
 typedef struct crn_run {
     char **program;     /* arguments, including its name as it sees it */
     const char *path;   /* the file to execute */
-    const char *output; /* the capture */
+    const char *output; /* path of the capture */
     bool quiet;
-    bool attached;          /* to a process that ran already */
+    bool attached;          /* samples a process that runs already */
     bool alloc;             /* preload libcairn-alloc */
     bool locks;             /* preload libcairn-locks */
-    const char *sampled;    /* sample time into this capture; or NULL */
-    bool stacks;            /* also of programs that use libcairn */
-    const char *outside;    /* why it is sampled from outside; NULL: preload libcairn-sample */
-    uint64_t period_ns;     /* of the sampler from outside */
+    const char *sampled;    /* capture for samples of time; NULL: does not sample */
+    bool stacks;            /* samples programs that use libcairn, too */
+    const char *outside;    /* why it samples from outside; NULL: preloads libcairn-sample */
+    uint64_t period_ns;     /* sampling period of the sampler from outside */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
-    const crn_list *labels; /* KEY=VALUE, for the capture */
+    const crn_list *labels; /* KEY=VALUE, stored in the capture */
 } crn_run;
 
-/* Runs the program and waits for its end. Prints a message if it left no capture. With
- * `alloc` or `sampled` replaces addresses in the capture by functions. Returns the program's exit
- * status, or CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same
- * signal. */
+/* Runs the program and waits for its end. Prints a message if it left no capture. With `alloc` or
+ * `sampled`, replaces addresses in the capture by functions. Returns the program's exit status, or
+ * CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same signal. */
 int crn_run_native(const crn_run *run);
 
-/* Samples a process that runs already until it ends, for_ns are over (0: no limit) or the user
- * stops it. Returns an exit status. */
+/* Samples a running process until it ends, until `for_ns` have passed (0: no limit), or until the
+ * user stops it. Returns an exit status. */
 int crn_run_attach(const crn_run *run, int process, uint64_t period_ns, uint64_t for_ns);
 
-/* Refuses a label that is not KEY=VALUE. */
+/* Reports a usage error for a label that is not KEY=VALUE. */
 void crn_run_check_label(struct argp_state *state, const char *label);
 
-/* Chooses the sampler from outside if a library cannot be preloaded into the program at `path`:
- * sets run->outside. If it cannot be profiled at all, prints the reason and returns false. */
+/* Sets run->outside, why to sample from outside, if no library can be preloaded into the program at
+ * `path`. If it cannot be profiled at all, prints the reason and returns false. */
 bool crn_run_choose_sampler(crn_run *run, const char *path);
 
-/* Returns true if the program at `path` contains libcairn or names it, and so profiles itself. */
+/* Returns true if the program at `path` contains libcairn or its name: it profiles itself. */
 bool crn_run_uses_cairn(const char *path);
 
 /* Returns true if libcairn-locks can be preloaded into the program at `path`; otherwise prints the
  * reason. */
 bool crn_run_may_record_locks(const char *path);
 
-/* Returns the interpreter that the #! of the file at `path` names, if it is not a host's, such as
- * Lua's. Otherwise NULL. Free it with crn_free. */
+/* Returns the interpreter in the #! line of the file at `path`; NULL without such a line, or if a
+ * host stands in for the interpreter. Free it with crn_free. */
 char *crn_run_script_interpreter(const char *path);
 
-/* Changes the run of a script with `count` arguments into a run of its interpreter, which is then
- * profiled. If that is impossible, prints the reason and returns false. */
+/* Changes the run of a script with `count` arguments into a run of its interpreter, so that this is
+ * profiled. On an error prints the reason and returns false. */
 bool crn_run_script(crn_run *run, int count);
 
-/* Sets the environment variable of an option, "exact" or "NAME=VALUE", for the libcairn of a native
- * program: see cairn/process.h. */
+/* Sets the environment variable by which libcairn in a native program reads an option, "exact" or
+ * "NAME=VALUE": see cairn/process.h. */
 void crn_run_set(const char *option);
 
-/* Returns the labels, one a line. Free it with free. */
+/* Returns the labels, one a line. Free it with crn_free. */
 char *crn_run_labels(const crn_list *labels);
 
-/* Sets the environment that preloads the run's library. If the library is not found, prints a
- * message and returns false. */
+/* Sets LD_PRELOAD and the variables that the run's library reads. If the library is not found,
+ * prints a message and returns false. */
 bool crn_run_preload(const crn_run *run);
 
-/* Makes the capture readable on other machines: replaces addresses by functions, in the same file,
- * and adds notes about the run. Prints errors. */
+/* Makes the capture readable on other machines: replaces addresses by functions, in place, and adds
+ * notes about the run. Prints errors. */
 void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_ns);
 
-/* Lists the captures that other processes of the run have written since then (CLOCK_REALTIME):
+/* Lists the captures that other processes of the run have written after `since` (CLOCK_REALTIME):
  * x.PID.cairn beside x.cairn, or all files of a name with %p. Free it with
  * crn_run_captures_free. */
 crn_list crn_run_captures_beside(const crn_run *run, const struct timespec *since);
 void crn_run_captures_free(crn_list *captures);
 
-/* Merges the sampled captures of all processes into run->sampled, below a block for each program,
- * and deletes the others. Returns false if there are none. Prints errors. */
+/* Merges the sampled captures of all processes into run->sampled, each below a block for its
+ * program, and deletes the merged files. Returns false if there are none. Prints errors. */
 bool crn_run_merge(const crn_run *run, const struct timespec *since);
 
-/* Returns true if the name contains %p, the process number, so that each process has its own
- * file. */
+/* Returns true if the name contains %p, the pid: each process has its own file. */
 bool crn_run_is_pattern(const char *output);
 
-/* Returns the path's part behind the last slash. */
+/* Returns what follows the last slash. */
 const char *crn_run_base(const char *path);
 
-/* Finds an executable file in the folders of PATH. */
+/* Finds an executable file in the folders of PATH. Returns false if it finds none. */
 bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
 
-/* Returns the host that runs a script: that of its suffix, any other script's the first one found.
- * NULL if there is none. */
+/* Returns the host for a script's suffix; for an unknown suffix, the first host found. NULL without
+ * any host. */
 const char *crn_run_host(const char *script);
 
-/* Returns the script's suffix, ".lua", if there is a host of that name; else NULL. */
+/* Returns the script's suffix, such as ".lua", if a host has that name; else NULL. */
 const char *crn_run_suffix(const char *script);
 
-/* Returns true if a host stands in for the program: an interpreter of the host's language and
- * version, "lua5.4", or without a version, "lua", unless that is a link to another version. */
+/* Returns true if a host stands in for the program: an interpreter of its language and version,
+ * "lua5.4"; or without a version, "lua", unless that links to another version. */
 bool crn_run_is_interpreter(const char *program);
 
-/* Told about the program's process. */
+/* Called about the program's process. */
 typedef struct crn_run_watch {
     void *data;
-    /* Before it executes the program. If this returns false, it does not. */
+    /* Called before the process executes the program; false: it exits instead. */
     bool (*begin)(void *data, int process);
-    /* After it has ended. */
+    /* Called after the process has ended. */
     void (*end)(void *data);
 } crn_run_watch;
 
-/* Runs the program and waits for it, like a shell: signals from the terminal reach the program
- * directly, and signals to this process are passed on. `watch` may be NULL. `*status` is that of
- * waitpid. Returns 0, an errno if the program could not be run, or -1 if the watch did not let it.
+/* Runs the program and waits for it. Like a shell, leaves signals from the terminal to the program
+ * and passes on those sent to this process. `watch` may be NULL. Sets `*status` as waitpid does.
+ * Returns 0, an errno if the program could not be run, or -1 if `watch` refused.
  */
 int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status);
 
-/* Runs the program and samples it from outside, into run->sampled. Like crn_run_wait; prints the
- * reason if it cannot be sampled. */
+/* Runs the program like crn_run_wait, and samples it from outside into run->sampled. If it cannot
+ * be sampled, prints the reason. */
 int crn_run_wait_outside(const crn_run *run, int *status);
 
 #endif

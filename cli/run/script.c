@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scripts that name their interpreter (#!).
+ * Runs scripts whose first line names an interpreter (#!).
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "cli/common/cli.h"
 #include "run.h"
 
-enum { DEPTH_MAX = 5 }; /* the kernel's limit */
+enum { DEPTH_MAX = 5 }; /* as in the kernel */
 
 /* Parses the #! line like the kernel: an interpreter, and the rest as one argument. */
 static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
@@ -56,7 +56,7 @@ char *crn_run_script_interpreter(const char *path)
     return crn_run_is_interpreter(interpreter) ? NULL : crn_strdup(interpreter);
 }
 
-/* #!/usr/bin/env NAME: runs NAME itself, so that it is profiled and not env. */
+/* Changes a run of #!/usr/bin/env NAME into one of NAME, so that NAME is profiled, not env. */
 static bool leave_env(crn_run *run, int *count, const char *argument)
 {
     char found[PATH_MAX];
@@ -80,12 +80,12 @@ static bool leave_env(crn_run *run, int *count, const char *argument)
 bool crn_run_script(crn_run *run, int count)
 {
     char line[PATH_MAX], *interpreter, *argument;
-    /* The program that env finds may be a script, too. */
+    /* NAME of #!/usr/bin/env may be a script, too. */
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
             return crn_run_choose_sampler(run, run->path);
         if (strcmp(crn_run_base(interpreter), "env") != 0)
-            return crn_run_choose_sampler(run, interpreter); /* which the kernel starts */
+            return crn_run_choose_sampler(run, interpreter); /* the kernel starts the interpreter */
         if (!leave_env(run, &count, argument))
             return false;
     }

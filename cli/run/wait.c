@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a program and waits for its end, passing on signals.
+ * Runs a program, waits for its end, and passes on signals.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@ enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
 static volatile pid_t program;
 
-/* Signals from the terminal reach all processes in its foreground. Other signals reach only this
- * process and are passed on. */
+/* Passes on a signal that another process sent to this one. The terminal's signals reach all
+ * processes in its foreground. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -27,7 +27,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
     errno = reason;
 }
 
-/* If this process is killed, so is the program, as if it had been started directly. */
+/* Executes the program in the child, once a byte comes from `go`. A killed parent takes the child
+ * with it. */
 static _Noreturn void become(const crn_run *run, pid_t parent, int report, int go)
 {
     char byte;
@@ -57,7 +58,7 @@ int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status)
     }
     pid_t self = getpid();
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); /* until the process that they are passed on to is known */
+    sigprocmask(SIG_BLOCK, &all, &mask); /* until `program` is set */
     for (int i = 0; i < PASSED_ON; i++) {
         sigaction(passed_on[i], NULL, &before[i]);
         if (before[i].sa_handler != SIG_IGN) /* ignored signals stay ignored, as under nohup */
@@ -79,7 +80,7 @@ int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status)
     bool watched = child > 0 && (!watch || watch->begin(watch->data, child));
     if (child > 0 && watched && write(go[1], "", 1) != 1)
         reason = errno;
-    close(go[1]); /* without the byte the child ends */
+    close(go[1]); /* without a byte from it, the child exits */
     if (child > 0 && read(ends[0], &reason, sizeof reason) != (ssize_t)sizeof reason)
         reason = 0;
     close(ends[0]);
