@@ -13,8 +13,8 @@
 typedef struct crn_critical_report {
     const crn_span_source *source;
     const crn_critical *critical;
-    uint32_t span; /* path to the end of this span; CRN_SPAN_NONE: of the recording */
-    bool path;     /* print the path; otherwise figures by block */
+    uint32_t span; /* end of the path; CRN_SPAN_NONE: end of the recording */
+    bool path;     /* prints the path; else figures by block */
     uint32_t top;  /* limit on rows; UINT32_MAX: all */
 } crn_critical_report;
 

@@ -115,7 +115,7 @@ static uint8_t *choose_steps(const crn_critical_report *report)
     return shown;
 }
 
-/* Describes a step in which nothing runs, from the step after it. */
+/* Describes a step without a span, by how the step after it begins. */
 static const char *nothing(const crn_critical *critical, uint32_t at)
 {
     static const char *const because[] = {

@@ -12,10 +12,10 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-#define MOST_OF 0.8     /* a callee with this share of its caller's difference is named with it */
-#define NEARLY_ALL 0.95 /* an only callee with this share is in its caller's row */
+#define MOST_OF 0.8     /* share of its caller's difference from which a callee is named, too */
+#define NEARLY_ALL 0.95 /* share from which an only callee joins its caller's row */
 
-enum { NAMED = 3 /* functions of a chain that are named: the last */ };
+enum { NAMED = 3 /* only the last functions of a chain are named */ };
 
 static double extra_of(const crn_sampled_function *function)
 {
@@ -27,14 +27,14 @@ static bool has_functions(const crn_explain *explain)
     return explain->functions.slow_samples || explain->functions.typical_samples;
 }
 
-/* Returns true if function i + 1 is called by function i and has that share of its difference. */
+/* Returns true if function i calls function i + 1, which has at least `share` of its difference. */
 static bool is_carried_on(const crn_sampled_functions *its, uint32_t i, double share)
 {
     return i + 1 < its->count && its->list[i + 1].depth == its->list[i].depth + 1 &&
            extra_of(&its->list[i + 1]) >= share * extra_of(&its->list[i]);
 }
 
-/* Adds the names of functions `first` to `last`, which call each other: those that fit. */
+/* Appends the last NAMED names of functions `first` to `last`, each of which calls the next. */
 static void add_chain(crn_words *words, const crn_explain_report *report, uint32_t first,
                       uint32_t last)
 {
@@ -69,8 +69,8 @@ void crn_explain_add_functions(crn_words *words, const crn_explain_report *repor
 
 /* ---- table ---- */
 
-/* Adds a row for a function and those that only it calls and that have nearly all of its
- * difference. Returns the last of them. */
+/* Adds a row for a function, and for its only callees as long as they have nearly all of its
+ * difference. Returns the last function of the row. */
 static uint32_t add_row(crn_texts *texts, const crn_explain_report *report, uint32_t first,
                         uint32_t indent, double whole)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Explained latencies by stage.
+ * Sums the parts of explained latencies by stage.
  */
 #include <stdlib.h>
 

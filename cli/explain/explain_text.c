@@ -88,7 +88,8 @@ static int compare_sizes(const void *left, const void *right)
     return a->part < b->part ? -1 : 1;
 }
 
-/* Chooses the `top` parts with the largest weight by magnitude, in order. Returns their number. */
+/* Chooses the `top` parts with the largest weights by magnitude, and sorts them by weight. Returns
+ * their number. */
 static uint32_t choose(const crn_explain_report *report, part_weight *weight, place *places)
 {
     const crn_explain *explain = report->explain;
@@ -279,7 +280,7 @@ static void add_slow_factor(crn_texts *texts, const crn_explain_report *report,
     snprintf(row->before, sizeof row->before, "%.500s", words.text);
 }
 
-/* Returns true if the factor's value differs between both groups: otherwise it is not shown. */
+/* Returns true if the factor's value differs between slow and typical spans enough to be shown. */
 static bool differs(const crn_explain_factor *factor)
 {
     if (!isfinite(factor->slow) || !isfinite(factor->typical))

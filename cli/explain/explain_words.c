@@ -10,11 +10,12 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-/* Parts are named as causes until they make up ENOUGH of the variance, none below LEAST. */
+/* Parts are named as causes until they add up to ENOUGH of the variance; each has at least
+ * LEAST. */
 static const double ENOUGH = 0.75, LEAST = 0.1;
 /* Share of the variance from which a factor is mentioned. */
 static const double FACTOR_LEAST = 0.1;
-/* A standard deviation below this share of the mean is called small. */
+/* Share of the mean below which a standard deviation is called small. */
 static const double HARDLY = 0.01;
 enum { CAUSES = 3, FACTORS = 2 };
 
@@ -137,7 +138,7 @@ const crn_explain_factor *crn_explain_factor_of(const crn_explain *explain,
     return NULL;
 }
 
-/* Parts can compensate each other: one can exceed 100 % and another be negative. */
+/* Formats a share. Parts can compensate each other: one can exceed 100 %, another be negative. */
 static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
 {
     return share > 0.995   ? strcpy(text, "all")
@@ -145,7 +146,7 @@ static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
                            : crn_texts_percent(text, share);
 }
 
-/* Adds "not how long g takes (3 %)": an explanation that one might expect. */
+/* Appends the explanation that one might expect, such as "not how long g takes (3 %)". */
 static void add_contrast(crn_words *words, const crn_explain_report *report,
                          const crn_explain *explain)
 {
@@ -225,7 +226,7 @@ static void add_factors(crn_words *words, const crn_explain_report *report,
             add_factor(words, report, &explain->factors[f]);
 }
 
-/* A few outliers can hide the variation of the others. */
+/* Explains the variance without the outliers, which can hide it. */
 static void add_rest(crn_words *words, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain, *rest = report->rest;

@@ -10,7 +10,7 @@
 #include "replay/replay.h"
 
 typedef struct crn_whatif_change {
-    const char *name; /* of a block; NULL: all (of the context) */
+    const char *name; /* of a block; NULL: all blocks */
     double value;
 } crn_whatif_change;
 
@@ -21,24 +21,24 @@ typedef struct crn_whatif_report {
     const crn_replay *replay;
     const crn_scenario *scenario;
     const crn_outcome *outcome;
-    const crn_effects *effects; /* NULL: not requested */
+    const crn_effects *effects; /* NULL: no table of savings */
     bool changed;               /* the scenario differs from the recording */
-    uint32_t block;             /* block whose throughput and latency is shown; UINT32_MAX: root
+    uint32_t block;             /* its throughput and latency are shown; UINT32_MAX: those of root
                                    spans */
     crn_latency recorded, predicted;
     size_t speedup_count;
     const crn_whatif_change *speedups;
-    const char *context; /* NULL: everywhere */
-    char *reasons;       /* why the prediction is not trusted: lines; NULL if it is */
+    const char *context; /* changes count only below it; NULL: everywhere */
+    char *reasons;       /* why not to trust the prediction, a line each; NULL: trusted */
 } crn_whatif_report;
 
 void crn_whatif_text(FILE *out, const crn_whatif_report *report);
 void crn_whatif_json(FILE *out, const crn_whatif_report *report);
 
-/* Returns why the prediction is not trusted, a line each; NULL if it is. Free it with crn_free. */
+/* Returns why not to trust the prediction, a line each; NULL: trusted. Free it with crn_free. */
 char *crn_whatif_reasons(const crn_whatif_report *report);
 
-/* Runs all scenarios of the table and sorts the rows. */
+/* Runs the scenarios of all cells of the table, and sorts the rows. */
 void crn_whatif_fill(crn_effects *effects);
 
 #endif

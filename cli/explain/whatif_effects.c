@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of savings by block: each cell is a run, on all processors.
+ * Fills the table of savings by block: each cell is a replay, on all processors.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 typedef struct filling {
     crn_effects *effects;
-    uint32_t next, done; /* cells; atomic */
+    uint32_t next, done; /* cells begun and finished; atomic */
 } filling;
 
 static void fill(filling *filling, bool shows)

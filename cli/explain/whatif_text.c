@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static void add(reasons *reasons, const ch
     reasons->count++;
 }
 
-/* Names at most a few lanes, those with most unexplained time. */
+/* Adds the lanes with unexplained idle time; names the first few. */
 static void add_lanes(const crn_whatif_report *report, reasons *reasons)
 {
     enum { NAMED = 5 };
@@ -301,7 +301,7 @@ static void row_gain(FILE *out, crn_row *row, uint64_t before, uint64_t after)
     crn_row_figure(out, row, before > after ? before - after : 0);
 }
 
-/* Names the rows that depend on what the program does when it misses a detected timer. */
+/* Prints which rows have a replay that misses a detected timer: the program might act otherwise. */
 static void print_late(FILE *out, const crn_whatif_report *report)
 {
     uint32_t shown = 0;

@@ -29,7 +29,7 @@ crn_database *crn_fleet_open(const crn_fleet_given *given)
     return database;
 }
 
-/* A value of an answer; text is owned. */
+/* A value of an answer: a number, or a text, which it owns. */
 typedef struct value {
     uint64_t number;
     char *text;
@@ -74,7 +74,7 @@ static bool print_json(FILE *out, const crn_question *question, crn_answer *answ
     return !answer->bad;
 }
 
-/* Name, file and line stand at the end of a line, where all tables have them. */
+/* Returns true for name, file and line, which tables have at the end of a row. */
 static bool is_place(const crn_question_column *column)
 {
     return strcmp(column->title, "name") == 0 || strcmp(column->title, "file") == 0 ||
@@ -105,7 +105,7 @@ static void put_cell(crn_texts_row *row, size_t cell, const crn_question_column 
         crn_texts_cell(row, cell, "%s", crn_figure_alone(figure, measure, value->number));
 }
 
-/* Finds the columns with any value; the others are not shown. The answer can be read again. */
+/* Finds the columns that have a value, and resets the answer to its begin. Others are not shown. */
 static void find_used(const crn_question *question, crn_answer *answer, bool *used)
 {
     while (crn_answer_more(answer))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asks a question, or compares two groups of runs, and prints the answer: for the command and for
+ * Asks a question, or compares two groups of runs, and prints the answer: for the command, and for
  * the page.
  */
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "cli/common/cli.h"
 #include "fleet.h"
 
-static const double SHARE_LEAST = 0.001; /* functions below it are not compared */
+static const double SHARE_LEAST = 0.001; /* share of the whole from which a function is compared */
 
 typedef struct metric {
     char *name, *unit;
 } metric;
 
-/* Finds the metric that was asked for, or the most useful one. Returns false after printing an
- * error. */
+/* Finds the wanted metric; for NULL the most useful. On an error prints a message and returns
+ * false. */
 static bool metric_find(crn_database *database, const crn_fleet_filter *filter, const char *wanted,
                         metric *metric)
 {

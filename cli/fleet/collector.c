@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends captures to what people already run: an OTLP collector (traces and profiles), Pyroscope.
+ * Sends captures to other tools' servers: an OTLP collector (traces and profiles), Pyroscope.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 typedef enum collector_kind { NONE, OTLP, PYROSCOPE } collector_kind;
 
-/* The schemes with which an address begins; the address of the server is http or https. */
+/* Schemes of addresses, and what replaces them for HTTP. */
 static const struct {
     const char *scheme, *http;
     collector_kind kind;
@@ -51,7 +51,7 @@ crn_collector *crn_collector_open(const crn_fleet_given *given)
     size_t length = strlen(address);
     if (length && address[length - 1] == '/')
         address[length - 1] = '\0';
-    /* The token of a collector that asks for one, such as "Authorization: Bearer ...". */
+    /* Header for a server that needs a token, such as "Authorization: Bearer ...". */
     collector->post =
         crn_post_open(address, getenv("CAIRN_COLLECTOR_HEADER"), (unsigned)given->retry_s);
     crn_free(address);
@@ -83,7 +83,7 @@ static bool send_part(void *data, const void *bytes, size_t size)
                          &sending->error);
 }
 
-/* The names that OTLP has for the labels; others keep their own. */
+/* Returns OTLP's name for a label; the label's own if OTLP has none. */
 static const char *attribute_name(const char *label)
 {
     static const char *const names[][2] = {
@@ -94,7 +94,7 @@ static const char *attribute_name(const char *label)
     return label;
 }
 
-/* Makes attributes of the labels. If a label repeats, its first value counts. */
+/* Makes attributes of the labels. For a repeated key the first value counts. */
 static size_t attributes_of(const crn_fleet_labels *labels, crn_otlp_attribute *attributes)
 {
     size_t count = 0;
@@ -129,7 +129,7 @@ static bool send_otlp(crn_collector *collector, const crn_fleet_labels *labels,
 
 /* ---- Pyroscope ---- */
 
-/* Makes "service{version=1.2,host=a}"; characters that have a meaning there become "_". */
+/* Makes "service{version=1.2,host=a}". Replaces braces and quotes within by "_". */
 static char *application_of(const crn_fleet_labels *labels)
 {
     char *text = NULL;
@@ -151,7 +151,7 @@ static char *application_of(const crn_fleet_labels *labels)
     return whole;
 }
 
-/* Writes pprof, which Pyroscope takes as it is. */
+/* Sends pprof, which Pyroscope takes. */
 static bool send_pprof(crn_collector *collector, const char *path, const crn_profile *profile,
                        crn_error *error)
 {

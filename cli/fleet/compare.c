@@ -7,7 +7,7 @@
 #include "cli/common/texts.h"
 #include "fleet.h"
 
-static const double SURE = 0.05; /* adjusted p values below it are no noise */
+static const double SURE = 0.05; /* adjusted p values below it are beyond noise */
 
 static bool is_sure(const crn_fleet_change *change)
 {
@@ -56,7 +56,7 @@ static void print_json(FILE *out, const crn_fleet_groups *groups, const crn_flee
     crn_json_write(out, json);
 }
 
-/* "+3.1 %" with its interval, "new" without a before. */
+/* Puts "+3.1 % (+1.0 to +5.2)", or "new" if there was no cost before. */
 static void put_change(crn_texts_row *row, size_t cell, const crn_fleet_change *change)
 {
     if (!(change->before > 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Explains why the spans of a function differ across runs: fetches the runs, gives each of the
- * function's spans the attributes version and host, and explains them like those of captures.
+ * Explains why a function's spans differ across runs: fetches the runs, gives these spans the
+ * attributes version and host, and explains them as `cairn explain` does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ typedef struct found_run {
     char path[96];
 } found_run;
 
-/* Finds the newest runs that have spans of the function. Returns false after printing an error. */
+/* Finds the newest runs with spans of the function. On an error prints a message and returns
+ * false. */
 static bool find_runs(crn_database *database, const crn_fleet_filter *filter, const char *function,
                       found_run *runs, size_t *count)
 {
@@ -89,7 +90,7 @@ static void label_spans(crn_trace *trace, const crn_profile *profile, const char
     trace->attribute_count = count;
 }
 
-/* Fetches a run into a file. Returns false after printing an error. */
+/* Fetches a run's spans into a file. On an error prints a message and returns false. */
 static bool fetch(crn_database *database, const char *function, const found_run *run)
 {
     crn_error error = {0};

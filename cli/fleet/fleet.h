@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fleet.h - printing for cairn push and cairn fleet, and the options that both have.
+ * fleet.h - cairn push and cairn fleet: labels, sending, printing, and common options.
  */
 #ifndef CRN_CLI_FLEET_FLEET_H
 #define CRN_CLI_FLEET_FLEET_H
@@ -34,40 +34,41 @@ typedef struct crn_fleet_given {
 
 enum { CRN_FLEET_LABELS = 64 };
 
-/* Zero it; free `texts`. */
+/* Labels of runs. Zero it; free `texts`. */
 typedef struct crn_fleet_labels {
     crn_push_label list[CRN_FLEET_LABELS];
     size_t count;
-    char *texts; /* owns those of the environment */
+    char *texts; /* owns the texts of labels from the environment, or from the file beside a
+                    capture */
     char host[256], service[256];
 } crn_fleet_labels;
 
-/* Takes the labels of the command line, which are changed, and of the environment. On an error
+/* Takes the labels of the command line, whose texts it changes, and of the environment. On an error
  * prints a message and returns false. */
 bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given);
 
-/* Adds the service and the host, unless labels say them, as the last ones: cut the list to its
- * length before afterwards. */
+/* Appends the labels service and host unless the list has them. To remove them, restore `count`. */
 void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profile);
 
-/* Returns the path of the file with a capture's own labels, CAPTURE.labels, which count in place of
+/* Returns the path of the file with a capture's own labels, CAPTURE.labels. They count in place of
  * all others. Free it with crn_free. */
 char *crn_fleet_labels_path(const char *capture);
-/* Reads them. Returns false if there is no such file. */
+/* Reads the labels beside a capture. Returns false if it has none. */
 bool crn_fleet_labels_read(crn_fleet_labels *labels, const char *capture);
 /* Writes the labels to a new file, synced. On an error prints why, returns false. */
 bool crn_fleet_labels_write(const crn_fleet_labels *labels, const char *capture);
 
-/* ---- collectors: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS ---- */
+/* ---- OTLP collectors and Pyroscope: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS
+ * ---- */
 
 typedef struct crn_collector crn_collector;
 
-/* Returns true if the address is a collector's. */
+/* Returns true if the address is an OTLP collector's or Pyroscope's. */
 bool crn_collector_is(const char *url);
-/* `given->url` is a collector's address. Never NULL. */
+/* Opens the connection to given->url, for which crn_collector_is is true. Never NULL. */
 crn_collector *crn_collector_open(const crn_fleet_given *given);
 void crn_collector_close(crn_collector *collector);
-/* Reads a capture, sends it, and prints what was sent. */
+/* Reads a capture, sends it, and prints what it sent. */
 bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, const char *path,
                         crn_error *error);
 
@@ -76,27 +77,27 @@ bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, cons
 struct crn_metrics_lines;
 
 typedef struct crn_fleet_sent {
-    struct crn_metrics_lines *metrics; /* is set to the capture's lines; NULL: not wanted */
+    struct crn_metrics_lines *metrics; /* replaced by the capture's lines; or NULL */
     crn_push_sum sum;
     char service[256];
     uint32_t spans;
-    bool read;      /* the capture could be read, whatever the server says */
+    bool read;      /* the capture was read, even if the server failed */
     bool recording; /* the capture may grow */
 } crn_fleet_sent;
 
-/* Reads a capture and adds it, or what is new since `state`, which may be NULL, to the batch: as
- * crn_push. */
+/* Reads a capture and adds all of it, or what is new since `state` (may be NULL), to the batch, as
+ * crn_push does. */
 bool crn_fleet_send(crn_push_batch *batch, crn_fleet_labels *labels, const char *path,
                     crn_push_state *state, crn_fleet_sent *sent, crn_error *error);
 
-/* Prints what was sent, one line. */
+/* Prints a line on what was sent. */
 void crn_fleet_print_sent(FILE *out, const char *path, const crn_fleet_sent *sent);
 
 /* Opens the database. On an error prints a message and returns NULL. */
 crn_database *crn_fleet_open(const crn_fleet_given *given);
 
-/* Prints the rows of an answer as a table, or as JSON: an array of objects. `unit` is the metric's.
- * Returns false if the answer is cut short. */
+/* Prints the rows of an answer as a table, or as a JSON array of objects. `unit` is the metric's.
+ * Returns false if the answer is truncated. */
 bool crn_fleet_print(FILE *out, const crn_question *question, crn_answer *answer, const char *unit,
                      bool json);
 
@@ -104,26 +105,27 @@ bool crn_fleet_print(FILE *out, const crn_question *question, crn_answer *answer
 typedef struct crn_fleet_shown {
     const char *metric, *unit;
     size_t limit;
-    double fail_above; /* share; below 0: never */
+    double fail_above; /* growth as a share; below 0: never fails */
     bool json;
 } crn_fleet_shown;
 
-/* Prints a comparison. Returns true if a growth beyond noise is above the threshold. */
+/* Prints a comparison. Returns true if a growth is beyond noise and above shown->fail_above. */
 bool crn_fleet_print_compare(FILE *out, const crn_fleet_groups *groups,
                              const crn_fleet_compare *compare, const crn_fleet_shown *shown);
 
-/* Asks and prints a question; about->metric may be NULL for the most useful one. Returns false
- * after printing an error. */
+/* Asks a question and prints the answer. about->metric may be NULL: the most useful metric. On an
+ * error prints a message and returns false. */
 bool crn_fleet_ask(FILE *out, crn_database *database, const crn_question *question,
                    const crn_question_about *about, bool json);
 
-/* Compares two groups of runs and prints it; shown->metric likewise, shown->unit is not used. Sets
- * `*above` as crn_fleet_print_compare. Returns false after printing an error. */
+/* Compares two groups of runs and prints it. shown->metric may be NULL, too; shown->unit is not
+ * used. Sets `*above` as crn_fleet_print_compare returns it. On an error prints a message and
+ * returns false. */
 bool crn_fleet_ask_compare(FILE *out, crn_database *database, const crn_fleet_filter filters[2],
                            const crn_fleet_shown *shown, bool *above);
 
-/* Explains why the spans of a function differ, within and between the runs that match: fetches the
- * newest 50 of them. Returns false after printing an error. */
+/* Explains why the spans of a function differ, within runs and between them. Fetches the newest 50
+ * runs that match. On an error prints a message and returns false. */
 bool crn_fleet_explain(crn_database *database, const crn_fleet_filter *filter, const char *function,
                        const crn_fleet_shown *shown);
 

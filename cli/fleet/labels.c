@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Labels of runs: of the command line, of the environment, and of a file beside a capture.
+ * Labels of runs: from the command line, the environment, and a file beside a capture.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given)
     return true;
 }
 
-/* The program's name: the first word of its command, without folders. */
+/* Returns the program's name: the first word of its command, without folders. */
 static const char *service_of(crn_fleet_labels *labels, const crn_profile *profile)
 {
     const char *command = crn_profile_note(profile, "command", "unknown");
@@ -78,7 +78,8 @@ char *crn_fleet_labels_path(const char *capture)
     return path;
 }
 
-/* A line is KEY=VALUE, with \n for the end of a line and \\ for \. */
+/* Writes a key or value. A line is KEY=VALUE, with
+ * for a newline and \\ for a backslash. */
 static void write_text(FILE *file, const char *text)
 {
     for (; *text; text++)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Merges captures that could not be sent. Their figures are added up, so that totals survive.
+ * Merges captures that could not be sent: adds up their figures, so that totals survive.
  *
- * A merge that is interrupted counts nothing twice. First a journal is written with the names of
- * the merged capture and of its sources, then the merged capture, then the sources are deleted,
- * then the journal. Whoever finds a journal ends the merge if the merged capture is whole, or takes
- * it back.
+ * An interrupted merge counts nothing twice. It writes a journal with the names of the merged
+ * capture and its sources, then the merged capture; it deletes the sources, then the journal. Who
+ * finds a journal completes the merge if the merged capture is whole, else undoes it.
  */
 #include "merge_unsent.h"
 
@@ -23,18 +22,18 @@
 #include "spans/spans.h"
 
 #define JOURNAL_NAME ".cairn-agent.merge"
-/* Notes of a merged capture: what happened; that the database may show a part of it, so that it is
- * not added to others. */
+/* Notes of a merged capture: what was merged; and that the database may show a part of it, so that
+ * it is not merged with others. */
 #define NOTE_MERGED "merged_unsent"
 #define NOTE_BEGUN "sent_in_part"
 
-/* Captures that become one: of the same service, with the same labels. */
+/* Captures that become one: of one service, with equal labels. */
 typedef struct group {
     char *key;
     crn_merge *merge;
     const crn_watched **sources;
     size_t count, room;
-    uint64_t spans; /* that are left out */
+    uint64_t spans; /* spans left out */
 } group;
 
 typedef struct groups {
@@ -72,7 +71,7 @@ static void journal_end(const crn_watch *watch)
     crn_free(path);
 }
 
-/* Deletes a source, unless another file has its name by now. */
+/* Deletes a source, unless its name is another file's by now. */
 static void delete_source(const crn_watch *watch, const char *name, uint64_t inode)
 {
     struct stat info;
@@ -113,7 +112,8 @@ void crn_watch_recover(const crn_watch *watch)
 
 /* ---- groups ---- */
 
-/* Returns the labels that the capture is sent with, apart from the command line's; free it. */
+/* Returns the labels with which the capture is sent, except the command line's. Free it with
+ * crn_free. */
 static char *key_of(const char *path, const crn_profile *profile)
 {
     crn_fleet_labels labels = {.count = 0};
@@ -129,7 +129,7 @@ static char *key_of(const char *path, const crn_profile *profile)
     return key;
 }
 
-/* Returns the group of the key, which it takes. */
+/* Returns the group with this key, made if needed. Takes ownership of the key. */
 static group *group_of(groups *groups, char *key, const crn_profile *profile)
 {
     for (size_t g = 0; g < groups->count; g++)
@@ -161,14 +161,15 @@ static void note_spans_left_out(crn_profile *profile, uint64_t spans)
         crn_profile_put_note(profile, "spans_dropped", text);
 }
 
-/* Writes the profile as `path`, so that it stays there whatever happens. */
+/* Writes the profile to `path`, synced to the disk with its folder. */
 static bool save(const crn_watch *watch, const crn_profile *profile, const char *path)
 {
     return crn_cli_save(profile, path) == CRN_EXIT_OK && crn_watch_sync(path) &&
            crn_watch_sync(watch->folder);
 }
 
-/* Leaves the spans of a capture out. It stays the same run, as the database may show a part of it.
+/* Removes the spans from a capture and does not merge it, as the database may show a part of this
+ * run.
  */
 static void reduce(const crn_watch *watch, crn_watched *capture, const char *path,
                    crn_profile *profile)
@@ -188,7 +189,8 @@ static void reduce(const crn_watch *watch, crn_watched *capture, const char *pat
     capture->state = NULL;
 }
 
-/* Returns false if the capture stays as it is, as it may grow or cannot be read. */
+/* Adds a capture to its group. Returns false if it stays as it is, because it may grow or cannot be
+ * read. */
 static bool collect(groups *groups, const crn_watch *watch, crn_watched *capture)
 {
     char *path = crn_watched_path(watch, capture);
@@ -214,7 +216,7 @@ static bool collect(groups *groups, const crn_watch *watch, crn_watched *capture
 
 /* ---- one group ---- */
 
-/* The labels of the sources are those of the merged capture. */
+/* Copies the labels of the first source, which all sources have. */
 static bool copy_labels(const char *from, const char *to)
 {
     crn_fleet_labels labels = {.count = 0};

@@ -24,7 +24,7 @@ static const struct {
 
 /* ---- lines ---- */
 
-/* Prints a label's value: quotes, backslashes and newlines have escapes in this format. */
+/* Prints a label with its value, in which it escapes quotes, backslashes and newlines. */
 static void put_value(FILE *out, const char *name, const char *text)
 {
     char *valid = crn_text_copy(text, false);
@@ -70,7 +70,7 @@ static int by_cost(const void *one, const void *other)
     return (a->block > b->block) - (a->block < b->block);
 }
 
-/* Lines of a metric: functions with equal names have one line. */
+/* Prints lines of a metric. Functions with equal names share a line. */
 static void put_functions(const writer *writer, FILE *out, uint32_t metric, const char *name,
                           double scale)
 {
@@ -79,7 +79,7 @@ static void put_functions(const writer *writer, FILE *out, uint32_t metric, cons
     crn_interning *names = crn_interning_new();
     ranked *sums = crn_calloc(profile->block_count, sizeof *sums);
     uint32_t count = 0;
-    for (uint32_t b = 1; b < profile->block_count; b++) { /* not the root */
+    for (uint32_t b = 1; b < profile->block_count; b++) { /* skips the root */
         const char *its = profile->blocks[b].name;
         uint32_t number = crn_intern_number(names, its, strlen(its));
         if (number == count)
@@ -138,7 +138,7 @@ static void put_spans(const writer *writer, FILE *out, const crn_span_store *sto
         for (uint32_t b = 0; pass == 0 && b < blocks; b++)
             first[b + 1] += first[b];
     }
-    for (uint32_t b = 0; b < blocks; b++) { /* now `first` has where each block ends */
+    for (uint32_t b = 0; b < blocks; b++) { /* `first` has each block's end now */
         uint64_t begin = b ? first[b - 1] : 0;
         if (first[b] > begin)
             put_durations(writer, out, b, values + begin, first[b] - begin);
@@ -186,7 +186,8 @@ struct crn_metrics_server {
     size_t size;
 };
 
-/* A page of another site can reach the port by a name of its own: only these hosts are answered. */
+/* Returns true for a host that may be answered: another site's page can reach the port by a host
+ * name of its own. */
 static bool is_host(const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};

@@ -10,13 +10,13 @@
 
 enum { CRN_METRICS_FAMILIES = 3 }; /* calls, time, durations of spans */
 
-/* Lines of one capture, by family; NULL: none. Lines of a family must stand together. */
+/* Lines of one capture, by family; NULL: none. The lines of a family must be printed together. */
 typedef struct crn_metrics_lines {
     char *families[CRN_METRICS_FAMILIES];
 } crn_metrics_lines;
 
-/* Makes the lines of a capture: of the 50 functions with the most calls or time, and of each name
- * of spans. Free them with crn_metrics_lines_free. */
+/* Makes the lines of a capture: for the 50 functions with the most calls and those with the most
+ * time, and for each span name. Free them with crn_metrics_lines_free. */
 crn_metrics_lines crn_metrics_lines_make(const crn_profile *profile, const crn_profile *recorded,
                                          const crn_span_store *spans,
                                          const crn_fleet_labels *labels, const char *capture);
@@ -24,11 +24,12 @@ void crn_metrics_lines_free(crn_metrics_lines *lines);
 
 typedef struct crn_metrics_server crn_metrics_server;
 
-/* Serves /metrics on the loopback interface, from a thread. Returns NULL after printing an error.
+/* Serves /metrics on the loopback interface, from a thread. On an error prints a message and
+ * returns NULL.
  */
 crn_metrics_server *crn_metrics_serve(unsigned port);
 void crn_metrics_stop(crn_metrics_server *server);
-/* Sets what is served: the lines of all captures. */
+/* Replaces what is served by the lines of all captures. */
 void crn_metrics_set(crn_metrics_server *server, const crn_metrics_lines *const *lines,
                      size_t count);
 

@@ -5,7 +5,7 @@
 
 enum { ENOUGH_ROWS = 10000 };
 
-/* A capture whose rows wait. */
+/* A capture whose rows are not sent yet. */
 typedef struct waiting {
     char *path;
     void *item;
@@ -45,7 +45,7 @@ static void tell(crn_round *round, waiting *one, bool reached, const crn_error *
     crn_free(one->path);
 }
 
-/* Sends captures one by one, as the server refused one of them, to find which. */
+/* Sends the captures one by one, to find which of them the server refuses. */
 static void send_singly(crn_round *round)
 {
     for (size_t i = 0; i < round->count; i++) {
@@ -61,7 +61,7 @@ static void send_singly(crn_round *round)
     round->count = 0;
 }
 
-/* All that wait failed. */
+/* Reports that all waiting captures failed; if the server refused, sends them singly first. */
 static void fail_all(crn_round *round, bool reached, const crn_error *error)
 {
     if (error->code == CRN_DATABASE_REFUSED && round->count > 1) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a capture and adds it, with labels, to what is sent.
+ * Reads a capture and adds it, with its labels, to a batch.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "symbols/symbols.h"
 
 typedef struct loaded {
-    crn_profile *recorded, *shown; /* may be the same */
+    crn_profile *recorded, *shown; /* `shown` has functions for addresses, or is `recorded` */
     crn_span_store *spans;
 } loaded;
 

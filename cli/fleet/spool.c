@@ -42,7 +42,7 @@ static bool copy_file(const char *from, const char *to)
     return good;
 }
 
-/* Writes the labels, and then the capture. */
+/* Writes the labels, then the capture. */
 static bool put(const char *folder, const char *capture, const char *path,
                 const crn_fleet_labels *labels)
 {
@@ -100,7 +100,7 @@ static void note_result(void *data, const crn_round_result *result)
     }
 }
 
-/* Opens the folder, unless it is missing or another process has it. */
+/* Opens the folder. Returns false if it is missing, or another process has it. */
 static bool open_folder(crn_watch *watch, const char *folder)
 {
     if (access(folder, F_OK) != 0 || !crn_watch_try(watch, folder))
@@ -134,7 +134,8 @@ void crn_spool_limit(const char *folder, uint64_t keep)
     crn_watch watch;
     if (!open_folder(&watch, folder))
         return;
-    crn_watch_delete(&watch, 0, keep); /* sorts by age; what was sent is not there any more */
+    crn_watch_delete(&watch, 0, keep); /* sorts by age; deletes nothing, as sent captures are
+                                          gone */
     crn_watch_merge(&watch, keep);
     crn_watch_close(&watch);
 }

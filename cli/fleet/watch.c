@@ -78,8 +78,8 @@ static void clear(crn_watched *capture)
     crn_metrics_lines_free(&capture->metrics);
 }
 
-/* Lines: "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name. What
- * cannot be read is sent again, which does no harm. */
+/* Reads lines of "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name.
+ * An unreadable line only makes its capture be sent again, which does no harm. */
 static void read_list(crn_watch *watch)
 {
     char *path = path_in(watch->folder, LIST_NAME), name[NAME_MAX + 1];
@@ -171,7 +171,7 @@ static void see(crn_watch *watch, const char *name, const struct stat *info)
         capture = add(watch, name, info);
     } else if (capture->info.st_ino != info->st_ino ||
                (capture->finished && !crn_watch_is_same(&capture->info, info))) {
-        crn_push_state_free(capture->state); /* another file of this name */
+        crn_push_state_free(capture->state); /* another file of the same name, or a changed one */
         capture->state = NULL;
         capture->begun &= capture->info.st_ino == info->st_ino;
         capture->finished = false;

@@ -11,16 +11,16 @@
 #include "fleet.h"
 #include "metrics.h"
 
-/* A capture. It is the same file while device, inode and, once finished, size and time agree. */
+/* A capture. It is the same file while its inode and, once finished, its size and time agree. */
 typedef struct crn_watched {
-    char *name; /* in the folder */
+    char *name; /* file name in the folder */
     struct stat info;
     crn_push_state *state;
-    crn_metrics_lines metrics; /* of the last time that it was sent */
+    crn_metrics_lines metrics; /* as of the last sending */
     bool finished;             /* all of it was sent, and it cannot grow */
-    bool begun;                /* the database may show what it had earlier */
-    bool seen;                 /* it was there at the last scan */
-    unsigned idle, due;        /* rounds without a change; rounds until it is read again */
+    bool begun;                /* the database may show a part of it */
+    bool seen;                 /* the last scan found it */
+    unsigned idle, due;        /* rounds to skip while it does not change; those left */
 } crn_watched;
 
 typedef struct crn_watch {
@@ -30,12 +30,12 @@ typedef struct crn_watch {
     crn_watched *captures;
 } crn_watch;
 
-/* Opens a folder, and locks it against a second agent. Reads which captures were sent. On an error
+/* Opens a folder, locks it against a second agent, and reads which captures were sent. On an error
  * prints a message and returns false. */
 bool crn_watch_open(crn_watch *watch, const char *folder);
-/* The same, but says nothing if another process has the folder. */
+/* Does the same, but prints nothing if another process has locked the folder. */
 bool crn_watch_try(crn_watch *watch, const char *folder);
-/* Writes which captures were sent, and frees. */
+/* Writes which captures were sent, and frees all. */
 void crn_watch_close(crn_watch *watch);
 
 /* Scans the folder for files that end in .cairn. On an error prints a message and returns false. */
@@ -45,27 +45,27 @@ void crn_watch_save(const crn_watch *watch);
 
 /* Returns the path of a file in the folder; free it with crn_free. */
 char *crn_watch_path(const crn_watch *watch, const char *name);
-/* Returns true if both are the same file, unchanged. */
+/* Returns true if inode, size and modification time are equal. */
 bool crn_watch_is_same(const struct stat *one, const struct stat *other);
-/* Writes all that a file or folder has to the disk. */
+/* Writes a file, or a folder's entries, to the disk (fsync). */
 bool crn_watch_sync(const char *path);
 /* Deletes a capture and its labels. Returns false if the capture could not be deleted. */
 bool crn_watch_unlink(const char *path);
-/* Return the bytes on disk of a capture, and of all. */
+/* Return the bytes on disk: of a capture; of all captures. */
 uint64_t crn_watched_size(const crn_watched *capture);
 uint64_t crn_watch_size(const crn_watch *watch);
 /* Returns the path of a capture; free it with crn_free. */
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
-/* Notes a round in which the capture changed or not. One that does not change is read less and less
- * often, down to every 32nd round. */
+/* Notes whether the capture changed in this round. One that does not is read less and less often,
+ * down to every 32nd round. */
 void crn_watched_note(crn_watched *capture, bool changed);
 
-/* Moves a capture that the server refuses into the folder `refused`, with the server's words in a
- * text beside it, so that it is not sent again and again. Prints that. */
+/* Moves a capture that the server refuses into the folder `refused`, so that it is not sent again,
+ * with the server's words in a text file beside it. Prints that. */
 void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const char *words);
 
-/* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
- * together have more than `bytes` (0: any number). Prints what it deletes. */
+/* Deletes sent captures: those older than `age_s` (0: any age), and the oldest while all captures
+ * together have more than `bytes` (0: no limit). Prints what it deletes. */
 void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes);
 
 #endif

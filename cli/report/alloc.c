@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary's lines on memory: allocated, live, peak, and their uncertainty.
+ * The summary's lines on memory: allocated, live and peak bytes, and their uncertainty.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,15 +36,15 @@ static void append_text(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* Returns the peak of live memory. It was written each time it grew by a hundredth, so live memory
- * may exceed it by that much. */
+/* Returns the peak of live memory. The capture has it only each time it grew by a hundredth, so
+ * live memory may exceed it. */
 static uint64_t peak_of(const crn_profile *profile)
 {
     uint64_t peak = total(profile, CRN_PEAK_BYTES), live = total(profile, CRN_LIVE_BYTES);
     return peak && live > peak ? live : peak;
 }
 
-/* Returns true if the disk was full before the program ended: all figures are of that moment. */
+/* Returns true if the disk became full before the program ended: figures are of that moment. */
 static bool is_stopped(const crn_profile *profile)
 {
     return crn_profile_note(profile, "stopped_by", NULL) != NULL;
@@ -73,8 +73,8 @@ static void put_figures(const crn_report_lines *lines, const crn_report *report)
 /* Appends the 95 % interval of a sampled total. */
 static void append_interval(char *text, size_t size, const crn_profile *profile, const char *name)
 {
-    /* With this mean number of samples, none is taken with a probability of 1/40, as at the end of
-     * a 95 % interval. */
+    /* If a Poisson process has this mean, it has no sample with probability 1/40, as outside one
+     * end of a 95 % interval. */
     static const double unseen = 3.7;
     uint32_t metric = (uint32_t)crn_profile_metric(profile, name);
     uint64_t bytes = crn_metric_total(profile, metric);
@@ -89,7 +89,7 @@ static void append_interval(char *text, size_t size, const crn_profile *profile,
     append_bytes(text, size, " and %s", (uint64_t)interval.high);
 }
 
-/* Puts "every one", or the sampling and the resulting error of the totals. */
+/* Puts "every allocation", or the sampling and the intervals of the totals. */
 static void put_sampling(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;

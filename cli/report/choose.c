@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resolves the options of the command line for a capture.
+ * Resolves the options of `cairn report` for a capture.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void choose_all_metrics(crn_report *report)
             report->metrics[report->metric_count++] = m;
 }
 
-/* Chooses all clocks, the default first; or only the default metric if that is no clock. */
+/* Adds all clocks if the default metric, which is first, is a clock. */
 static void choose_clocks(crn_report *report)
 {
     const crn_metric_info *metrics = report->profile->metrics;
@@ -195,8 +195,8 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
     report->gray = arguments->gray;
 }
 
-/* Finds the metric of small calls for the column of its own, unless it is requested by name: then
- * it has columns like any metric. */
+/* Returns the metric of small calls if it gets the column of its own; 0 if it is requested by name,
+ * as it then has columns like any metric. */
 static uint32_t find_small_calls(const crn_report *report)
 {
     int small = crn_profile_metric(report->profile, CRN_SMALL_CALLS);
@@ -208,7 +208,7 @@ static uint32_t find_small_calls(const crn_report *report)
     return (uint32_t)small;
 }
 
-/* Sets what follows from the metrics. */
+/* Sets the members that follow from the metrics. */
 static void complete(crn_report *report)
 {
     bool wall = false, cpu = false;

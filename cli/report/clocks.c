@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary's lines on clocks: how each was measured, how finely, and where they disagree.
+ * The summary's lines on clocks: how each was measured, with how many samples, and where wall and
+ * cpu differ.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 
 enum { TEXT_SIZE = 512 };
 
-/* Differences of shares from this size on are mentioned. */
+/* share of wall time minus share of cpu time from which a block is mentioned */
 #define NOTABLE 0.10
 
-/* Returns true if merged captures differ in the note: "off | sampled". */
+/* Returns true if merged captures differ in this note, as in "off | sampled". */
 static bool is_mixed(const char *note)
 {
     return strstr(note, " | ") != NULL;
@@ -30,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static void append(char text[TEXT_SIZE], c
     va_end(arguments);
 }
 
-/* ": 1 ms asked for, 1.04 ms on average, 980 samples" */
+/* Appends ": 1 ms asked for, 1.04 ms on average, 980 samples". */
 static void append_sampling(char text[TEXT_SIZE], const crn_sampling *sampling, const char *unit)
 {
     char asked[CRN_FIGURE_SIZE], reached[CRN_FIGURE_SIZE], samples[CRN_FIGURE_SIZE];
@@ -44,7 +45,7 @@ static void append_sampling(char text[TEXT_SIZE], const crn_sampling *sampling, 
            crn_figure_alone(samples, "", sampling->samples), sampling->samples == 1 ? "" : "s");
 }
 
-/* Mentions clocks that did not share all samples. */
+/* Appends the numbers of both clocks' samples if they differ. */
 static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const crn_sampling *cpu)
 {
     char samples[CRN_FIGURE_SIZE];
@@ -52,7 +53,7 @@ static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const 
         append(text, " of wall, %s of cpu", crn_figure_alone(samples, "", cpu->samples));
 }
 
-/* Appends how wall and cpu were measured: they share their samples if both were sampled. */
+/* Appends how wall and cpu were measured; sampled both, they share their samples. */
 static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
 {
     crn_sampling wall = crn_sampling_of(profile, CRN_METRIC_WALL);
@@ -105,7 +106,8 @@ void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile
         lines->put(lines->to, "clocks", text);
 }
 
-/* Returns the block whose share of wall time most certainly exceeds its share of CPU time. */
+/* Returns the row whose share of wall time most certainly exceeds its share of cpu time; NULL if
+ * none does notably. */
 static const crn_compare_row *most_waiting(const crn_compare *compare)
 {
     for (uint32_t i = 0; i < compare->count; i++)

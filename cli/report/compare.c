@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The comparison of two clocks of one run.
+ * The comparison of two metrics of one run.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call graph for Graphviz: a node for each shown block, darker with more time on the stack;
- * dashed arrows for indirect calls.
+ * Writes the call graph for Graphviz: a node for each shown block, darker with more time on the
+ * stack; dashed arrows for indirect calls.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* Writes a string for Graphviz, which interprets escapes like \n and HTML's entities; everything
- * else is UTF-8. */
+/* Writes a string in UTF-8. Escapes what Graphviz interprets: quotes, backslashes, HTML's
+ * entities. */
 static void write_escaped(FILE *out, const char *text)
 {
     char *safe = crn_text_copy(text, true);
@@ -28,7 +28,7 @@ static void write_escaped(FILE *out, const char *text)
     crn_free(safe);
 }
 
-/* Writes a node, in a colour between white and deep orange, or black, with legible text. */
+/* Writes a node, coloured from white to deep orange, or to black with legible text. */
 static void write_node(FILE *out, const crn_report *report, uint32_t block,
                        const crn_block_cost *cost)
 {
@@ -54,7 +54,7 @@ static void write_node(FILE *out, const crn_report *report, uint32_t block,
             crn_percent(cost->self[block], cost->total),
             crn_figure_alone(all, unit, cost->inclusive[block]), inclusive);
     unsigned gray = (unsigned)(255 - 255 * shade);
-    if (report->gray) /* fontcolor: legible on it */
+    if (report->gray) /* legible on the shade */
         fprintf(out, "fillcolor=\"#%02x%02x%02x\", fontcolor=\"%s\"];\n", gray, gray, gray,
                 gray < 128 ? "white" : "black");
     else
@@ -72,7 +72,7 @@ static void write_arrow(FILE *out, const crn_shown_arrow *arrow)
     fprintf(out, "%s];\n", arrow->indirect ? "style=dashed" : "");
 }
 
-/* Returns the requested blocks with at least the threshold's share. */
+/* Returns, by block, 1 if it is requested and has at least the threshold's share. */
 static uint8_t *choose_nodes(const crn_report *report, const crn_block_cost *cost)
 {
     uint8_t *shown = crn_calloc(report->profile->block_count, 1);

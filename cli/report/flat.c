@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The flat view: figures by block, over all callers.
+ * The flat view: figures by block, summed over callers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* columns of the hint's own words */
+/* of the hint without the function's name */
 enum { NEXT_WIDTH = 50 };
 
 typedef struct order {
@@ -44,7 +44,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
     return result ? result : crn_report_compare_names(order->report, a, b);
 }
 
-/* The root is shown only if something was charged to it. */
+/* Returns true if the block has cost or calls; for the root, only if cost was charged to it. */
 static bool is_listed(const crn_report *report, const crn_flat *flat, uint32_t block)
 {
     bool costs = report->small && flat->small.self[block];
@@ -104,7 +104,7 @@ crn_flat crn_flat_make(const crn_report *report)
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
     flat.calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
-    uint32_t metric = 0; /* there is always at least one */
+    uint32_t metric = 0; /* a report has at least one metric */
     do
         flat.cost[metric] = crn_report_cost(report, report->metrics[metric], kept);
     while (++metric < report->metric_count);
@@ -225,18 +225,18 @@ void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *res
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-/* Prints commands to look closer at the most expensive block. */
+/* Prints commands that look closer at the most expensive block. */
 static void print_next(FILE *out, const crn_report *report, const crn_flat *flat)
 {
     char spelling[CRN_REFERENCE_SIZE];
     uint32_t first = 0;
-    while (first < flat->count && !flat->blocks[first]) /* the root is of no use here */
+    while (first < flat->count && !flat->blocks[first]) /* skips the root */
         first++;
     if (report->focused || first == flat->count)
         return;
     crn_reference_spell(report->profile, flat->blocks[first], spelling);
     if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
-        return; /* no space, or no terminal to type commands on */
+        return; /* too narrow, or no terminal to type commands on */
     crn_terminal_style(out, CRN_STYLE_DIM);
     fputs("next: --tree  or  --focus '", out);
     crn_terminal_text(out, spelling, 0, false);
@@ -246,7 +246,7 @@ static void print_next(FILE *out, const crn_report *report, const crn_flat *flat
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-/* If memory is shown, names its other metrics, and wall time. */
+/* If memory is shown, prints the options that show its other metrics and wall time. */
 static void print_next_figures(FILE *out, const crn_report *report)
 {
     static const char *const names[] = {CRN_LIVE_BYTES, CRN_PEAK_BYTES, "wall"};
@@ -279,8 +279,8 @@ static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32
     return false;
 }
 
-/* Makes the table's columns. The first metric determines the order. On a narrow terminal the others
- * are hidden: first their inclusive figures, self figures last. */
+/* Makes the columns, the first metric's first. On a narrow terminal those of other metrics are
+ * hidden: total figures first, self figures last. */
 static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
 {
     for (uint32_t m = 0; m < report->metric_count; m++) {

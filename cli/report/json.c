@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report as JSON; docs/REPORT_JSON.md has the schema. Rows are written one at a time, and
- * contexts refer to their parents by number, so neither memory nor nesting grows with the profile.
+ * Writes the report as JSON; docs/REPORT_JSON.md has the schema. Rows are written one at a time,
+ * and contexts refer to their parents by number: neither memory nor nesting grows with the profile.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "formats/names.h"
 #include "report.h"
 
-/* The key is a metric's name, which can be any text. */
+/* Sets the member called like a metric, whose name can be any text. */
 static void set_by_metric(json_t *object, const crn_profile *profile, uint32_t metric,
                           json_t *value)
 {
@@ -51,7 +51,7 @@ static json_t *shares_json(crn_interval interval)
     return ends;
 }
 
-/* Adds row.interval[what][metric] = [low, high] if the figure needs one. */
+/* Adds row.interval[what][metric] = [low, high] if the figure has few samples. */
 static void set_interval(json_t *row, const crn_report *report, const char *what, uint32_t place,
                          uint64_t value)
 {
@@ -71,7 +71,8 @@ static void set_interval(json_t *row, const crn_report *report, const char *what
                   interval_json(crn_sampling_interval(&report->sampling[place], value)));
 }
 
-/* Adds row[what] = {metric: value} for one metric, and its interval. */
+/* Adds row[what] = {metric: value}, and the figure's interval unless it is `whole`, which is
+ * exact. */
 static void set_figure(json_t *row, const crn_report *report, const char *what, uint32_t place,
                        uint64_t value, bool whole)
 {
@@ -100,7 +101,7 @@ json_t *crn_report_sampling_json(const crn_sampling *sampling)
     return json;
 }
 
-/* Writes what has no row. */
+/* Writes how many blocks have no row, and their cost. */
 static void write_rest(FILE *out, const crn_report *report, const crn_unshown *rest)
 {
     crn_json_write_member(out, "hidden", crn_json_number(rest->hidden));
@@ -113,7 +114,7 @@ static void write_rest(FILE *out, const crn_report *report, const crn_unshown *r
     crn_json_write_member(out, "unwanted", unwanted);
 }
 
-/* Writes whether the capture is complete. */
+/* Writes the capture's state. */
 static void write_state(FILE *out, const crn_report *report)
 {
     static const char *const names[] = {"ended", "running", "killed", "unclosed"};
@@ -190,7 +191,7 @@ static void write_flat(FILE *out, const crn_report *report)
     crn_flat_free(&flat, report);
 }
 
-/* Trees have millions of rows: repeated parts are converted to text once. */
+/* Writes a tree. Trees have millions of rows: repeated parts are converted to text once. */
 typedef struct tree_writer {
     const crn_report *report;
     const crn_tree_view *view;
@@ -228,7 +229,7 @@ static void write_figure(FILE *out, const tree_writer *writer, const char *what,
     putc('}', out);
 }
 
-/* Writes the row's member `interval` if it needs one. */
+/* Writes the row's member `interval` if a figure has few samples. */
 static void write_interval(FILE *out, const tree_writer *writer, uint64_t self, uint64_t inclusive,
                            bool whole)
 {

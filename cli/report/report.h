@@ -27,42 +27,43 @@ typedef struct crn_report {
     const char *path;
     const crn_profile *profile;
     crn_view_kind view;
-    uint32_t metrics[CRN_METRIC_MAX], metric_count; /* the first one determines the order */
-    crn_sampling sampling[CRN_METRIC_MAX];          /* by index of metrics */
-    bool waits;        /* wall and cpu are both among the metrics: waiting gets a column */
-    uint32_t ready;    /* with `waits`: metric of time in which no core was free; 0 if none */
-    bool ready_column; /* `ready` is not among the metrics: it gets a column */
-    bool calls;        /* calls were recorded and do not determine the order: they get a column */
-    uint32_t small;    /* metric of calls of functions left out by --small, which gets a column; 0
-                          if none */
+    uint32_t metrics[CRN_METRIC_MAX], metric_count; /* the first decides the order */
+    crn_sampling sampling[CRN_METRIC_MAX];          /* by position in `metrics` */
+    bool waits;        /* both wall and cpu are shown: waiting gets a column */
+    uint32_t ready;    /* with `waits`: metric of time while no core was free; 0: none */
+    bool ready_column; /* `ready` gets a column: it is not in `metrics` */
+    bool calls;        /* calls get a column: they were recorded, and are not the first metric */
+    uint32_t small;    /* metric of calls of functions that --small leaves out; it gets a column; 0:
+                          none */
     crn_sort sort;
-    uint32_t top;       /* limit on rows (of each part); 0: no limit */
+    uint32_t top;       /* limit on rows of each part; 0: none */
     double threshold;   /* smallest share to show, 0 to 1 */
-    bool before, after; /* of a sequence: show callers, show callees */
+    bool before, after; /* for a sequence: show its callers, its callees */
     bool focused;
     crn_sequence focus;
     crn_sequence *drops;
     size_t drop_count;
-    uint8_t *shown;          /* by block: it gets a row; NULL is all */
-    const char *given;       /* the options that narrow, as given */
+    uint8_t *shown;          /* by block: 1 if it may have a row; NULL: all may */
+    const char *given;       /* the argument of --focus */
     const char *title;       /* of the graph for Graphviz; NULL: path and metric */
-    bool gray;               /* the graph is shaded from white to black */
-    const char *collector;   /* name of the collector's blocks, for the stack view */
-    crn_figure_cache *known; /* cache of the profile's figures; may be NULL */
+    bool gray;               /* shades the graph from white to black */
+    const char *collector;   /* name of the garbage collector's blocks */
+    crn_figure_cache *known; /* cache of figures; or NULL */
 } crn_report;
 
-/* Return figures of the report's profile, or of its kept contexts, from the cache if possible. */
+/* Return figures of the report's profile, from the cache if possible. `kept`, by context, restricts
+ * them; NULL: to nothing. */
 uint64_t crn_report_total(const crn_report *report, uint32_t metric);
 crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept);
-/* By context. Free `owned`, unless it is NULL. */
+/* Returns totals by context. Free `*owned`, which may be NULL, with crn_free. */
 const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
                                   uint64_t **owned);
 
-/* Adds the column "self ms", "inclusive ticks", ... of the report's metric at `place`; with
- * intervals if `uncertain`, which means that a shown figure needs one. */
+/* Adds the column "self ms", "inclusive ticks", ... of metrics[place]. `uncertain`, as a shown
+ * figure has few samples, adds a column of intervals. */
 void crn_report_column(crn_table *table, const crn_report *report, const char *what, uint32_t place,
                        uint64_t largest, bool uncertain);
-/* Returns true if a figure of the report's metric at `place` needs an interval. */
+/* Returns true if a figure of metrics[place] needs an interval. */
 static inline bool crn_report_is_uncertain(const crn_report *report, uint32_t place, uint64_t value)
 {
     return !crn_sampling_is_sure(&report->sampling[place], value);
@@ -81,7 +82,7 @@ void crn_report_title(char title[48], const crn_profile *profile, const char *wh
                       uint32_t metric);
 
 void crn_report_summary(FILE *out, const crn_report *report);
-/* Print the label of a line of the summary; a line; those on clocks. */
+/* Print the label of a line of the summary; print a whole line. */
 void crn_report_label(FILE *out, crn_style style, const char *label);
 void crn_report_line(FILE *out, const char *label, const char *text);
 
@@ -91,9 +92,9 @@ typedef struct crn_report_lines {
     void *to;
 } crn_report_lines;
 
-/* How the figures were measured: the clocks and their samples, the cost of profiling, what was
- * allocated and how it was sampled, waiting (wall without cpu time), and the cost of the collector.
- * Each puts its lines, or none; a further line of the same one has no label. */
+/* Put the summary's lines on how figures were measured: clocks and their samples; the cost of
+ * profiling; waiting (wall without cpu time); allocations and their sampling; the collector's cost.
+ * Each puts its lines, or none; a second line of the same function has an empty label. */
 void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profile);
@@ -103,8 +104,8 @@ void crn_report_collector(const crn_report_lines *lines, const crn_report *repor
 typedef enum crn_report_state {
     CRN_REPORT_ENDED,
     CRN_REPORT_RUNNING, /* the capture is still being written */
-    CRN_REPORT_KILLED,  /* its writer has ended without closing it */
-    CRN_REPORT_UNCLOSED /* of several merged captures, one is running or killed */
+    CRN_REPORT_KILLED,  /* its program ended without closing it */
+    CRN_REPORT_UNCLOSED /* of merged captures, at least one is running or killed */
 } crn_report_state;
 
 crn_report_state crn_report_state_of(const crn_report *report);
@@ -117,32 +118,31 @@ void crn_report_zero(FILE *out, const crn_report *report);
 /* Prints the call graph for Graphviz. */
 void crn_report_dot(FILE *out, const crn_report *report);
 
-/* Writes the page of cairn view with the whole profile. Returns the exit status; prints a message
- * on an error. */
+/* Writes the page of cairn view with the whole profile. On an error prints a message. Returns the
+ * exit status. */
 int crn_report_html(const crn_report *report, const char *path);
 
 /* Prints the summary and the view as JSON: docs/REPORT_JSON.md. */
 void crn_report_json(FILE *out, const crn_report *report);
 
-/* Blocks with cost or calls, sorted, and their figures. */
+/* The flat view: blocks with cost or calls, sorted, and their figures. */
 typedef struct crn_flat {
-    uint32_t count;                             /* number of shown ones */
-    crn_unshown rest;                           /* hidden ones */
+    uint32_t count;                             /* number of rows */
+    crn_unshown rest;                           /* blocks without a row */
     uint32_t *blocks;                           /* sorted */
-    crn_block_cost calls, cost[CRN_METRIC_MAX]; /* cost is by index of report->metrics */
-    crn_block_cost small;                       /* if report->small */
-    crn_block_cost ready;                       /* if report->ready */
+    crn_block_cost calls, cost[CRN_METRIC_MAX]; /* cost: by position in report->metrics */
+    crn_block_cost small;                       /* with report->small */
+    crn_block_cost ready;                       /* with report->ready */
 } crn_flat;
 
-/* The requested tree: of the profile, of the callees of a sequence, or of its callers (bottom-
- * up). */
+/* The tree view: of the profile, of a sequence's callees, or bottom-up of its callers. */
 typedef struct crn_tree_view {
     const crn_profile *profile; /* the rows are its contexts */
-    crn_profile *owned;         /* NULL if it is the report's */
-    bool upside_down;           /* bottom-up: only totals are meaningful, also of calls */
+    crn_profile *owned;         /* NULL: `profile` is the report's */
+    bool upside_down;           /* bottom-up: only totals have a meaning, also of calls */
     uint8_t *kept;
-    uint64_t *cycles; /* by context: calls that came back over cycles */
-    uint64_t *calls;  /* by context; totals if bottom-up */
+    uint64_t *cycles; /* by context: calls that came back over a cycle */
+    uint64_t *calls;  /* by context; bottom-up: totals */
     crn_tree tree;
 } crn_tree_view;
 
@@ -151,13 +151,13 @@ void crn_tree_view_free(crn_tree_view *view);
 
 crn_flat crn_flat_make(const crn_report *report);
 void crn_flat_free(crn_flat *flat, const crn_report *report);
-/* Returns the block's self wall time off the processor, if report->waits. */
+/* Returns the block's self wall time off the processor; needs report->waits. */
 uint64_t crn_flat_waited(const crn_report *report, const crn_flat *flat, uint32_t block);
 
-/* The stack view: blocks that ran or were on the stack, sorted. */
+/* The stack view: blocks that ran, or were on the stack, sorted. */
 typedef struct crn_stack_view {
     crn_stack stack;
-    uint64_t *inclusive; /* by block: stack and collector together */
+    uint64_t *inclusive; /* by block: `stack` plus `collector` */
     uint32_t count;
     crn_unshown rest;
     uint32_t *blocks;
@@ -173,7 +173,7 @@ static inline void crn_unshown_add(crn_unshown *rest, bool unwanted, uint64_t se
     *(unwanted ? &rest->unwanted_self : &rest->hidden_self) += self;
 }
 
-/* For qsort: compares figures, the largest first; blocks by their names. */
+/* Compares two figures for qsort, the largest first. */
 static inline int crn_report_falling(uint64_t a, uint64_t b)
 {
     return a < b ? 1 : a > b ? -1 : 0;
@@ -191,31 +191,31 @@ static inline bool crn_report_shows(const crn_report *report, uint32_t block)
     return !report->shown || report->shown[block];
 }
 
-/* Blocks that were never called and have no cost, by file, line and column. */
+/* The view of blocks without calls and cost, sorted by file, line and column. */
 typedef struct crn_zero_view {
     uint32_t count, hidden;
     uint32_t *blocks;
-    uint32_t ran, known; /* number of blocks that may be shown */
+    uint32_t ran, known; /* number of blocks: that ran; that may have a row */
     uint32_t file_count;
     struct crn_zero_file {
         const char *name;
         uint32_t ran, known;
-    } * files; /* files with blocks that did not run, by name */
+    } * files; /* files with blocks that did not run, sorted by name */
 } crn_zero_view;
 
 crn_zero_view crn_zero_view_make(const crn_report *report);
 void crn_zero_view_free(crn_zero_view *view);
 
-/* The comparison: `count` rows of it, for the report's two metrics. */
+/* The comparison of the report's two metrics: its first `count` rows are shown. */
 typedef struct crn_compare_view {
     crn_compare compare;
     uint32_t count, hidden;
     uint64_t *calls; /* by block */
-    uint64_t *ready; /* the same, if report->ready; else NULL */
+    uint64_t *ready; /* by block, with report->ready; else NULL */
 } crn_compare_view;
 
 crn_compare_view crn_compare_view_make(const crn_report *report);
-/* The same for a row of the comparison, in either order of the metrics. */
+/* Returns the time off the processor of a row, in either order of the metrics. */
 uint64_t crn_compare_view_waited(const crn_report *report, const crn_compare_view *view,
                                  const crn_compare_row *row);
 void crn_compare_view_free(crn_compare_view *view);

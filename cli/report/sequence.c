@@ -17,7 +17,8 @@ static void print_section(FILE *out, const char *title)
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-/* Calls belong to edges here, so they have their column even if they are the metric. */
+/* Returns true if calls get a column. In this view they belong to call edges, so they get it also
+ * as the metric. */
 static bool has_calls(const crn_report *report)
 {
     return report->calls || report->metrics[0] == CRN_METRIC_CALLS;
@@ -67,7 +68,7 @@ static void print_neighbours(FILE *out, const crn_report *report, const crn_tabl
     }
 }
 
-/* Prints the sequence's blocks below each other, with the figures beside the last. */
+/* Prints the sequence's blocks below each other, the figures beside the last. */
 static void print_sequence(FILE *out, const crn_report *report, const crn_table *table,
                            const crn_sequence_cost *cost)
 {
@@ -93,7 +94,7 @@ static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
     return count && neighbours[0].cost.inclusive;
 }
 
-/* Prints the command for the next step. */
+/* Prints commands that extend the sequence by its costliest neighbours. */
 static void print_next(FILE *out, const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stack view: cost of blocks while they run, while they are on the stack, and of the collector
- * meanwhile.
+ * The stack view: cost while a block runs, while it is on the stack, and of the garbage collector
+ * below it.
  */
 #include <stdio.h>
 #include <stdlib.h>

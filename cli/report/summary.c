@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary above every report: the program, how it was measured, the cost of profiling, and
- * what the figures lack.
+ * Prints the summary above every report: the program, how it was measured, the cost of profiling,
+ * and what the figures lack.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
 static void print_totals(FILE *out, const crn_profile *profile)
 {
     const char *joint = "";
-    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* has its own lines */
+    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* memory has lines of its
+                                                                        own */
     for (uint32_t i = 0; i < profile->metric_count; i++) {
         uint32_t m = i < CRN_METRIC_FIXED ? crn_metric_order[i] : i;
         char figure[CRN_FIGURE_SIZE];
@@ -81,7 +82,8 @@ static void print_shape(FILE *out, const crn_profile *profile)
     putc('\n', out);
 }
 
-/* Prints which functions were left out at compile time, and where their cost is charged. */
+/* Prints which functions were left out at compile time, and how many of their calls were
+ * counted. */
 static void print_left_out(FILE *out, const crn_profile *profile)
 {
     const char *what = note(profile, "left_out");
@@ -98,7 +100,7 @@ static void print_left_out(FILE *out, const crn_profile *profile)
     crn_report_line(out, "left out", text);
 }
 
-/* Prints how many calls were counted without an enter (--lean). */
+/* Prints how many calls were of counted functions (--lean). */
 static void print_lean(FILE *out, const crn_profile *profile)
 {
     crn_lean lean = crn_lean_of(profile);
@@ -114,7 +116,7 @@ static void print_lean(FILE *out, const crn_profile *profile)
     crn_report_line(out, "lean", text);
 }
 
-/* Formats "2026-11-21T12:00:00Z" for people; leaves anything else. */
+/* Formats "2026-11-21T12:00:00Z" as "2026-11-21 12:00:00 UTC"; leaves any other text. */
 static void put_time(char *text, size_t size, const char *time)
 {
     snprintf(text, size, "%.60s", time);
@@ -125,7 +127,8 @@ static void put_time(char *text, size_t size, const char *time)
     strcat(text, " UTC");
 }
 
-/* "2026-11-21 12:00:00 UTC, for 2.31 s". Without a note of the host, the recorded duration. */
+/* Prints "2026-11-21 12:00:00 UTC, for 2.31 s". If the host noted no duration, takes the recorded
+ * one. */
 static void print_when(FILE *out, const crn_profile *profile)
 {
     char text[160] = "", figure[CRN_FIGURE_SIZE];
@@ -142,8 +145,9 @@ static void print_when(FILE *out, const crn_profile *profile)
     crn_report_line(out, "ran", text);
 }
 
-/* The cost is a lower bound: events are timed in a loop that has the caches to itself. It sums over
- * lanes that run at once, so it is a share of the run only where there is one. */
+/* Puts the cost of profiling. It is a lower bound: events are timed in a loop that has the caches
+ * to itself. It sums over lanes, which may run at once, so only for one lane its share of the run
+ * is put. */
 void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile)
 {
     char text[512], figure[CRN_FIGURE_SIZE];
@@ -164,7 +168,7 @@ void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profi
     lines->put(lines->to, "cost", text);
 }
 
-/* Returns true for notes that are shown above, or matter only to programs: JSON has them all. */
+/* Returns true for a note that other lines show, or that only programs need: JSON has all notes. */
 static bool is_said(const char *key)
 {
     static const char *const said[] = {"command",        "started",
@@ -194,7 +198,7 @@ static bool is_said(const char *key)
     return strncmp(key, "module ", strlen("module ")) == 0;
 }
 
-/* Prints options and labels, several a line. */
+/* Prints the other notes, such as options and labels, several a line. */
 static void print_notes(FILE *out, const crn_profile *profile)
 {
     const char *label = "notes";
@@ -225,7 +229,7 @@ static void print_warnings(FILE *out, const crn_profile *profile)
     }
 }
 
-/* For a program that runs or was killed: prints the time that is in no figure. */
+/* Warns if the program runs or was killed, with the time that no figure has. */
 static void print_state(FILE *out, const crn_report *report)
 {
     static const char *const words[] = {
@@ -250,8 +254,8 @@ static void print_state(FILE *out, const crn_report *report)
     putc('\n', out);
 }
 
-/* Prints the command. Merged captures have several, joined like a pipe: one a line, unless a
- * command has pipes of its own. */
+/* Prints the command. Merged captures have several, joined by " | ": prints one a line, unless a
+ * command contains pipes itself. */
 static void print_command(FILE *out, const crn_profile *profile)
 {
     static const char joint[] = " | ";

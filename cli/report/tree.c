@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree view: contexts, most expensive ones first.
+ * The tree view: contexts, the most expensive first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "cli/common/terminal.h"
 #include "report.h"
 
-/* Deeper levels are numbered in place of drawn. */
+/* Levels below LEVELS_DRAWN are counted, not drawn. */
 enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
 
-/* Writes the lines before a row. `open` is by level: more siblings follow. */
+/* Draws the lines before a row. `open`, by level: more siblings follow. */
 static void draw_prefix(char prefix[PREFIX_SIZE], const crn_tree_row *row, const uint8_t *open)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
@@ -95,7 +95,7 @@ static void print_row(FILE *out, const crn_report *report, const crn_tree_view *
     crn_row_block(out, &row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
-/* Returns the block of the parent's row, 0 if none: it need not be repeated as lexical parent. */
+/* Returns the block of the parent's row, which the row's name need not repeat; 0: none. */
 static uint32_t below(const crn_tree_view *view, uint32_t context)
 {
     return context ? view->profile->block[view->profile->parent[context]] : 0;
@@ -106,7 +106,7 @@ static void print_rows(FILE *out, const crn_report *report, const crn_tree_view 
 {
     uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
     char prefix[PREFIX_SIZE], suffix[64];
-    for (int pass = 0; pass < 2; pass++) { /* measure, then print */
+    for (int pass = 0; pass < 2; pass++) { /* measures, then prints */
         for (uint32_t i = view->upside_down; i < view->tree.count; i++) {
             if (pass == 0 && crn_table_is_measured(table))
                 break;
@@ -158,7 +158,7 @@ static uint64_t most_calls(const crn_tree_view *view)
     return largest;
 }
 
-/* Returns true if a shown total, or self cost, has few samples. */
+/* Returns true if a shown figure has few samples: a total, or else a self cost. */
 static bool any_uncertain(const crn_report *report, const crn_tree_view *view, bool totals)
 {
     for (uint32_t i = totals; i < view->tree.count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The view of blocks that never ran: with a block for each branch, a coverage report.
+ * The view of blocks that never ran. If each branch is a block, it is a coverage report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static int compare_places(const void *left, const void *right, void *data)
     return names ? names : a < b ? -1 : a > b;
 }
 
-/* Returns, by block, 1 if it or a descendant was called or charged. Free it. */
+/* Returns, by block, 1 if it, or a block that it called, has calls or cost. Free it with
+ * crn_free. */
 static uint8_t *find_ran(const crn_profile *profile)
 {
     uint8_t *ran = crn_calloc(profile->block_count, 1);
@@ -37,7 +38,8 @@ static uint8_t *find_ran(const crn_profile *profile)
     return ran;
 }
 
-/* Counts by file; the blocks are sorted by file. */
+/* Counts blocks by file; `blocks` is sorted by file. Keeps the files with a block that never
+ * ran. */
 static void add_up_files(crn_zero_view *view, const crn_profile *profile, const uint32_t *blocks,
                          const uint8_t *ran)
 {
@@ -86,8 +88,8 @@ void crn_zero_view_free(crn_zero_view *view)
     *view = (crn_zero_view){0};
 }
 
-/* Prints the share that ran of each file, unless it is all; for a single file the last line has
- * it. */
+/* Prints, by file, the share of blocks that ran, unless all did. A single file needs no table: the
+ * last line has its share. */
 static void print_files(FILE *out, const crn_zero_view *view)
 {
     char percent[CRN_FIGURE_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cairn spans --by`.
+ * Prints the groups of `cairn spans --by`.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *const names[] = {
     [CRN_GROUP_BY_PARENT] = "parent",       [CRN_GROUP_BY_PATH] = "path",
     [CRN_GROUP_BY_LANE] = "lane",           [CRN_GROUP_BY_ATTRIBUTE] = NULL};
 
-/* "width, image": the keys that spans have, each once. */
+/* Appends ", width, image": the keys of the spans' attributes, each once. */
 static void list_keys(crn_words *words, const crn_trace *trace)
 {
     for (uint32_t k = 0; k < trace->key_count && words->used < 400; k++) {
@@ -32,7 +32,7 @@ static void list_keys(crn_words *words, const crn_trace *trace)
 bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
                         const char **attribute)
 {
-    static const char prefix[] = "attribute:"; /* for attributes that have a name of ours */
+    static const char prefix[] = "attribute:"; /* for an attribute called like a fixed name */
     bool attributes = strncmp(by, prefix, sizeof prefix - 1) == 0;
     *attribute = attributes ? by + sizeof prefix - 1 : by;
     *kind = CRN_GROUP_BY_ATTRIBUTE;
@@ -65,7 +65,7 @@ static void add_numbers(crn_words *words, const crn_span_group *group)
                       crn_texts_number(text, group->high));
 }
 
-/* "main → foo → run_in_jobserver", the nearest hundred of them. */
+/* Appends "main → foo → run_in_jobserver": the last CRN_SPANS_ANCESTORS spans of the path. */
 static void add_path(crn_words *words, const crn_spans_report *report, uint32_t node)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
@@ -140,7 +140,7 @@ void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
         others |= groups->groups[g].kind == CRN_GROUP_OTHER;
         open_ends |= groups->groups[g].open_end;
     }
-    /* A block that all are of need not stand in each row. */
+    /* One block of all groups is named in the title, not in each row. */
     char title[256];
     if (one)
         snprintf(title, sizeof title, "%.100s of %.100s", report->by,

@@ -20,14 +20,14 @@ static json_t *attribute_json(const crn_attribute *attribute)
     switch (attribute->kind) {
     case CRN_ATTRIBUTE_INTEGER:
         return json_integer(attribute->value.integer);
-    case CRN_ATTRIBUTE_NUMBER: /* JSON has only finite numbers */
+    case CRN_ATTRIBUTE_NUMBER: /* null if not finite */
         return crn_json_real(attribute->value.number);
     default:
         return crn_json_text(attribute->value.text);
     }
 }
 
-/* Adds a number that JSON lacks as text, beside its null. */
+/* Adds "nan", "inf" or "-inf" beside the null of a number that JSON lacks. */
 static void set_text(json_t *json, const crn_attribute *attribute)
 {
     double value = attribute->value.number;
@@ -53,7 +53,7 @@ static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-/* Adds what identifies a span. */
+/* Returns what identifies a span: id, block and iteration. */
 static json_t *name_json(const crn_spans_report *report, uint32_t span)
 {
     if (span == CRN_SPAN_NONE)
@@ -70,7 +70,7 @@ static json_t *name_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-/* Adds its ancestors, nearest first; "more" if there are too many. */
+/* Adds the span's ancestors, the nearest first; "more" is true if the list is cut. */
 static void set_ancestors(json_t *json, const crn_spans_report *report, uint32_t span)
 {
     json_t *ancestors = json_array();
@@ -83,7 +83,7 @@ static void set_ancestors(json_t *json, const crn_spans_report *report, uint32_t
     json_object_set_new(json, "more", json_boolean(at != CRN_SPAN_NONE));
 }
 
-/* Adds the times without a core, where they were recorded. */
+/* Adds the time without a core, waiting and ready, if it was recorded. */
 static void set_off_core(json_t *json, const crn_spans_report *report, uint32_t span)
 {
     const crn_trace *trace = report->source.trace;

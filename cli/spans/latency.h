@@ -11,36 +11,37 @@
 #include "spans/spans.h"
 
 enum { CRN_LATENCY_SHARES = 3, CRN_LATENCY_FRAMES = 1000 /* as the command prints */ };
-extern const double crn_latency_shares[CRN_LATENCY_SHARES]; /* of the percentiles: 0.5, 0.9, 0.99 */
+extern const double crn_latency_shares[CRN_LATENCY_SHARES]; /* 0.5, 0.9, 0.99: of percentiles */
 
 /* Times of the spans of one block on the way to results. */
 typedef struct crn_latency_part {
-    uint32_t block, count; /* count: of stages */
-    uint64_t length;       /* ns, of all */
+    uint32_t block, count; /* count: number of stages */
+    uint64_t length;       /* ns, sum over stages */
 } crn_latency_part;
 
 typedef struct crn_latency_report {
     const crn_span_source *source;
-    const char *from, *to; /* names */
+    const char *from, *to; /* span names */
     uint64_t deadline;     /* ns; 0: none */
     uint32_t top;
-    uint32_t frames; /* most frames in the JSON: if there are more results, each is of several */
+    uint32_t frames; /* limit on frames in the JSON; with more results, a frame stands for
+                        several */
     crn_latencies latencies;
 
-    /* Filled by crn_latency_measure. */
+    /* crn_latency_measure sets all that follows. */
     uint64_t ranks[CRN_LATENCY_SHARES], least, most, sum;
     uint64_t ages[CRN_LATENCY_SHARES], oldest;
-    uint32_t missed;         /* results beyond the deadline */
+    uint32_t missed;         /* results later than the deadline */
     crn_latency_part *parts; /* by block, the longest first */
     uint32_t part_count;
-    uint32_t *slowest; /* rows, the slowest first */
+    uint32_t *slowest; /* indices of rows, the slowest first */
 } crn_latency_report;
 
-/* Finds the latencies between spans of two names; of the results, only those in `kept` (by span;
- * NULL: all). On an error prints a message and returns false. */
+/* Finds the latencies between spans of two names. `kept`, by span, restricts the results; NULL: to
+ * nothing. On an error prints a message and returns false. */
 bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
                       const uint8_t *kept, crn_latencies *latencies);
-/* Prints that no input leads to any result. */
+/* Prints that no input leads to a result. */
 void crn_latency_fail_unlinked(const crn_span_source *source, const char *from, const char *to);
 
 void crn_latency_measure(crn_latency_report *report);

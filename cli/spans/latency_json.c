@@ -70,7 +70,7 @@ static json_t *part_json(const crn_latency_report *report, const crn_latency_par
     return json;
 }
 
-/* The slowest of the results from `first` up to `last` stands for them. */
+/* Returns a frame for the results `first` to `last` - 1: the slowest of them. */
 static json_t *frame_json(const crn_latency_report *report, uint32_t first, uint32_t last)
 {
     const crn_latency_row *rows = report->latencies.rows, *slowest = &rows[first];

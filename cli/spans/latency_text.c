@@ -51,7 +51,8 @@ static void print_answer(FILE *out, const crn_latency_report *report)
 
 enum { BINS = 20 };
 
-/* Returns the column of a length: columns have equal ratios, from the shortest to the longest. */
+/* Returns the histogram's column for a latency: bounds grow by a constant factor from the shortest
+ * to the longest. */
 static uint32_t bin_of(const crn_latency_report *report, uint64_t length)
 {
     double low = log((double)report->least + 1), high = log((double)report->most + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of spans: by block, or by group.
+ * Prints rows of spans: by block, or by group.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void make_table(crn_table *table, const crn_spans_report *report,
     crn_table_figure(table, "min", CRN_UNIT_TIME, most[7], false);
 }
 
-/* Formats the share of their time off the processor. */
+/* Formats the share of the spans' time off the processor. */
 static const char *waiting(char text[WAITING_SIZE], const crn_span_row *row)
 {
     double share = row->cpu_wall > row->cpu ? 1 - (double)row->cpu / (double)row->cpu_wall : 0;
@@ -60,7 +60,7 @@ static const char *waiting(char text[WAITING_SIZE], const crn_span_row *row)
 
 enum { HISTOGRAM_SIZE = CRN_SPAN_BINS * 4 + 8 };
 
-/* Returns false on narrow terminals. */
+/* Returns true if the terminal is wide enough for histograms. */
 static bool is_drawn(void)
 {
     enum { LEAST = 76 };
@@ -68,7 +68,7 @@ static bool is_drawn(void)
     return !width || width >= LEAST;
 }
 
-/* Draws a histogram, a character a bin; bins with spans are never blank. */
+/* Draws a histogram, a character for each bin; a bin with spans is never blank. */
 static void draw(char text[HISTOGRAM_SIZE], const crn_span_row *row)
 {
     const char *const *levels = crn_terminal_get()->glyphs->levels;

@@ -19,8 +19,7 @@
 #include "query/query.h"
 #include "spans/spans.h"
 
-/* Explains why there was no space for spans, and what to do; merged captures do not have that
- * information. */
+/* Returns why spans had no space, and what to do. Merged captures lack the cause. */
 static const char *why_none(const crn_span_source *source)
 {
     const char *by = crn_profile_note(source->profile, "out_of_space", "");
@@ -148,7 +147,7 @@ static void warn(FILE *out, uint64_t count, const char *one, const char *many)
         fprintf(out, "%s %s\n", crn_figure_alone(text, "", count), count == 1 ? one : many);
 }
 
-/* Counts orphaned spans, without those whose parents are in other processes. */
+/* Counts orphaned spans, except those whose parent is in another process. */
 static uint64_t orphans_of(const crn_trace *trace)
 {
     uint64_t orphans = 0;

@@ -24,30 +24,30 @@ typedef struct crn_spans_report {
     crn_spans_view view;
     crn_span_sort sort;
     uint32_t top, slowest;         /* UINT32_MAX: all */
-    const crn_span_table *table;   /* figures of the blocks, */
-    const crn_span_parts *longest; /* and at least `slowest` slowest spans, if computed already;
-                                      otherwise NULL */
-    crn_missing missing;           /* for the view of missing time */
-    crn_span_groups groups;        /* for the view of groups */
-    const char *by;                /* grouping as given */
+    const crn_span_table *table;   /* table of blocks, if already computed; or NULL */
+    const crn_span_parts *longest; /* at least `slowest` slowest spans, if already computed; or
+                                      NULL */
+    crn_missing missing;           /* with CRN_SPANS_VIEW_MISSING */
+    crn_span_groups groups;        /* with CRN_SPANS_VIEW_GROUPS */
+    const char *by;                /* the argument of --by */
 } crn_spans_report;
 
-/* Prints the table from histograms, also of captures without spans; only of blocks with this name,
- * NULL for all. Returns the exit status. */
+/* Prints the table from histograms, which captures without spans have, too; only the rows of
+ * `block`, NULL: of all. On an error prints a message. Returns the exit status. */
 int crn_spans_spread(FILE *out, const char *path, const char *block, crn_span_sort sort,
                      uint32_t top, bool json);
 
-/* Returns the name at the end of a row. */
+/* Returns the name at the end of row number `at`. */
 typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
                                                  const void *context, const crn_span_row *row,
                                                  uint32_t at);
-/* Prints the first `shown` rows, and the scale below. */
+/* Prints the first `shown` rows, and the histograms' scale below. */
 void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_table *spans,
                     uint32_t shown, const char *title, crn_spans_row_name *name,
                     const void *context);
 
-/* Parses the argument of `--by`: a fixed name, or that of an attribute. Returns false after
- * printing an error. */
+/* Parses the argument of `--by`: a fixed name or an attribute's. On an error prints a message and
+ * returns false. */
 bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
                         const char **attribute);
 void crn_spans_groups_text(FILE *out, const crn_spans_report *report);

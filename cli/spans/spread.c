@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cairn spans` from histograms: the same columns, by block and by value of an attribute.
+ * Prints `cairn spans` from histograms, with its usual columns: by block, and by value of an
+ * attribute.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +33,7 @@ typedef struct view {
     crn_spreads *spreads;
     line *lines;
     uint32_t count, shown;
-    uint64_t self; /* sum over blocks */
+    uint64_t self; /* sum over blocks' rows */
     bool cpu;
     double edges[CRN_SPAN_BINS + 1];
 } view;
@@ -57,7 +58,7 @@ static uint64_t figure_of(const line *line, crn_span_sort sort)
     }
 }
 
-/* Orders lines: blocks first, then values of attributes; the largest first. */
+/* Orders lines: blocks before values of attributes, and those by key; the largest first. */
 static int compare_lines(const void *left, const void *right)
 {
     const line *a = left, *b = right;
@@ -96,7 +97,8 @@ static void choose_lines(view *view, const char *block, crn_span_sort sort)
         qsort(view->lines, view->count, sizeof *view->lines, compare_lines);
 }
 
-/* Fills the bins as in the table of spans: a geometric series from the shortest to the longest. */
+/* Sums the bars into bins like the table of spans: bounds grow by a constant factor from the
+ * shortest to the longest duration. */
 static void fill_bins(view *view)
 {
     double low = 0x1p62, high = 1;
@@ -119,7 +121,7 @@ static void fill_bins(view *view)
     }
 }
 
-/* "convert_image", "convert_image  image=foo.jpg" */
+/* Formats "convert_image" or "convert_image image=foo.jpg". */
 static const char *name_of(char name[NAME_SIZE], const view *view, const crn_spread *spread)
 {
     int used =
@@ -148,7 +150,7 @@ static const char *name_of(char name[NAME_SIZE], const view *view, const crn_spr
     return name;
 }
 
-/* Returns a line's name, with the place of its block. */
+/* Returns a line's name, with the file and line of its block. */
 static crn_block_info info_of(char name[NAME_SIZE], const view *view, const crn_spread *spread)
 {
     crn_block_info info = view->profile->blocks[block_of(view, spread)];

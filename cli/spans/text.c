@@ -118,7 +118,7 @@ static void print_missing_blocks(FILE *out, const crn_spans_report *report)
                 missing->count - shown == 1 ? "" : "s");
 }
 
-/* "in main #3, after load #1, before its end" */
+/* Appends "main #3: after load #1, to its end". */
 static void append_gap(crn_words *line, const crn_spans_report *report, const crn_span_part *gap)
 {
     crn_words_path(line, &report->source, gap->span);
