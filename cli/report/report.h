@@ -93,8 +93,8 @@ typedef struct crn_report_lines {
 } crn_report_lines;
 
 /* Put the summary's lines on how figures were measured: clocks and their samples; the cost of
- * profiling; waiting (wall without cpu time); allocations and their sampling; the collector's cost.
- * Each puts its lines, or none; a second line of the same function has an empty label. */
+ * profiling; waiting (wall without cpu time); allocations and their sampling; the garbage
+ * collector's cost. Each puts its lines, or none; a second line has an empty label. */
 void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profile);

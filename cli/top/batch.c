@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cairn top --batch`: the same tables as text, one below the other.
+ * Prints the tables of `cairn top` as text, one below the other.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void print(FILE *out, const char *path, const crn_top_look *look, crn_top
     crn_top_rows_free(&rows);
 }
 
-/* Names given as options must exist; keys can only choose existing ones. */
+/* Checks the names given as options. Keys can choose only existing names. */
 static int check(const char *path, const crn_top_look *look, const crn_top_choice *choice)
 {
     uint32_t block;
@@ -76,7 +76,7 @@ static void wait_for(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* The first table is of everything since the start. */
+/* Prints a table for each snapshot. The first has figures since the start. */
 int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *choice)
 {
     crn_top_look look = {0};

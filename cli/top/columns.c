@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows as text. All widths are fixed, so that nothing moves when figures change.
+ * Draws rows as text. Columns have fixed widths, so that nothing moves when figures change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef enum column_kind {
     INCLUSIVE_TOTAL,
     CALLS_TOTAL,
     STRANDS,
-    SPANS, /* their number; the others of spans are times */
+    SPANS, /* number of spans; the following kinds are times, MISSED a number */
     MEDIAN,
     P99,
     LONGEST,
@@ -41,7 +41,7 @@ enum {
     METER_WIDTH = 10
 };
 
-/* The first columns are always shown; others if the line is wide enough. */
+/* Columns of each view, in order; wide ones are shown if the line has space. */
 static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
     [CRN_TOP_SELF] = {INCLUSIVE_SHARE, SELF_SHARE, SELF, CALLS, SELF_TOTAL, CALLS_TOTAL},
     [CRN_TOP_INCLUSIVE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL,
@@ -147,7 +147,7 @@ void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice
 static void put_share(crn_pen *pen, uint64_t part, uint64_t whole)
 {
     double percent = crn_percent(part, whole);
-    /* Distinguishes a rounded 0 from nothing. */
+    /* tells a rounded 0 from none */
     const char *text = !part ? "-" : percent < 0.05 ? "0.0" : NULL;
     char figure[32];
     if (!text)
@@ -170,7 +170,7 @@ static void put_amount(crn_pen *pen, const char *unit, double amount)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
-/* Prints a rate. That of a time is the average number of threads. */
+/* Prints a rate. The rate of a time is the mean number of threads. */
 static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
 {
     double rate = rows->seconds > 0 ? (double)value / rows->seconds : (double)value;
@@ -185,7 +185,7 @@ static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
-/* Prints how many spans missed their deadline; nothing for a block without one. */
+/* Prints how many spans missed their deadline; nothing for a block without a deadline. */
 static void put_missed(crn_pen *pen, const crn_top_row *row)
 {
     char text[CRN_AMOUNT_SIZE] = "";
@@ -290,8 +290,7 @@ static bool is_of(const crn_profile *profile, const crn_block_info *block)
     return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
 }
 
-/* Prints the lexical parents if there is space for them and the name. Returns the remaining
- * columns. */
+/* Prints the lexical parents if they and the name fit. Returns the remaining columns. */
 static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block_info *block,
                          size_t limit)
 {
@@ -311,7 +310,8 @@ static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block
 
 static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
-    /* A place that hardly fits is left out; otherwise it is cut in the middle. */
+    /* A location that hardly fits is left out; if it fits, it has the last two fifths of the
+     * line. */
     size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
     bool place = !pen->width || left >= PLACE_LEAST;
     size_t column = pen->width ? pen->used + left * 3 / 5 : pen->used + 40;
@@ -330,7 +330,7 @@ static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
         put_place(pen, row->block, column);
 }
 
-/* Prints a lane with a bar: of one processor for time, otherwise of all lanes together. */
+/* Prints a lane with a bar: for time its share of one processor, otherwise of all lanes' sum. */
 static void put_lane(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
     bool time = rows->info->rate && rows->seconds > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The lines above the table: the program, how it is measured, what is shown.
+ * Draws the lines above the table: the program, how it is measured, what is shown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static uint32_t spark_width(const crn_pen *pen)
     return pen->width >= WIDE ? CRN_TOP_HISTORY : SPARK_NARROW;
 }
 
-/* "cpu [#####     ] 0.52 of 2 cores", and how it was before. */
+/* Appends "cpu [##### ] 0.52 of 2 cores" and a sparkline of the last snapshots. */
 static void put_cpu(crn_pen *pen, const crn_top_look *look, const crn_top_history *history)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN); /* the program runs on this machine */

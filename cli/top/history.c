@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the last snapshots measured, as sparklines.
+ * Keeps what the last snapshots measured, and draws it as sparklines.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Key bindings: a table.
+ * Handles keys, by a table of bindings.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "profile/profile.h"
 #include "top.h"
 
-typedef struct context { /* of a pressed key */
+typedef struct context { /* what a key acts on */
     crn_top_choice *choice;
     const crn_top_look *look;
     const crn_top_rows *rows;
@@ -34,7 +34,7 @@ static void move_to(const context *context, int64_t row)
     row = row < 0 ? 0 : row > last ? last : row;
     while (rows->rows[row].heading && row + step >= 0 && row + step <= last)
         row += step;
-    if (rows->rows[row].heading) /* the first line of all */
+    if (rows->rows[row].heading) /* only headings precede it */
         while (row < last && rows->rows[row].heading)
             row++;
     choice->cursor = (uint32_t)row;
@@ -62,7 +62,7 @@ static void do_end(context *context)
     move_to(context, context->rows->count);
 }
 
-/* Moves to the parent row. */
+/* Moves the cursor to the row of the parent context. */
 static void to_parent(context *context)
 {
     const crn_top_row *rows = context->rows->rows;
@@ -77,7 +77,7 @@ static void to_parent(context *context)
     move_to(context, at);
 }
 
-/* Left closes an open row, otherwise goes up; right opens it, otherwise goes down. */
+/* Left closes an open row, or goes to the parent; right opens a closed row, or goes down. */
 static void do_fold(context *context)
 {
     const crn_top_row *row = row_at_cursor(context);
@@ -95,7 +95,7 @@ static void do_fold(context *context)
 
 /* ---- choice ---- */
 
-/* Makes the block at the cursor the subject of callers and focus. */
+/* Makes the block at the cursor the one that focus, callers and source show. */
 static bool take_focus(context *context)
 {
     const crn_top_row *row = row_at_cursor(context);
@@ -104,7 +104,7 @@ static bool take_focus(context *context)
         return false;
     for (uint32_t b = 0; b < profile->block_count; b++) {
         const crn_block_info *block = &profile->blocks[b];
-        /* Rows can be of a derived profile: blocks are compared by name. */
+        /* Blocks of a derived profile are compared by name and place of declaration. */
         if (block == row->block || (context->rows->owned && block->line == row->block->line &&
                                     strcmp(block->name, row->block->name) == 0 &&
                                     strcmp(block->file, row->block->file) == 0)) {
@@ -128,7 +128,7 @@ static void do_view(context *context)
 {
     crn_top_choice *choice = context->choice;
     crn_top_view view = (crn_top_view)context->argument;
-    if (view == CRN_TOP_VIEWS) /* the next one */
+    if (view == CRN_TOP_VIEWS) /* next view */
         view = choice->view >= CRN_TOP_LANES ? CRN_TOP_SELF : choice->view + 1;
     if ((view == CRN_TOP_CALLERS || view == CRN_TOP_SOURCE) && choice->view != view)
         take_focus(context);
@@ -148,14 +148,15 @@ static void do_enter(context *context)
         return;
     if (choice->view != CRN_TOP_FOCUS)
         choice->back = choice->view;
-    choice->view = CRN_TOP_VIEWS; /* forces the cursor to the block, even if it was in focus
-                                     before */
+    choice->view = CRN_TOP_VIEWS; /* so that show() also resets the cursor if the view is the focus
+                                     already */
     show(choice, CRN_TOP_FOCUS);
     if (choice->sort == CRN_TOP_BY_SELF)
         choice->sort = CRN_TOP_BY_INCLUSIVE;
 }
 
-/* Leaves help, then the filter, then the focus. */
+/* Leaves help, the filter, or the focus or source, whichever is first; else goes to the first
+ * row. */
 static void do_escape(context *context)
 {
     crn_top_choice *choice = context->choice;
@@ -193,7 +194,7 @@ static void do_pause(context *context)
     context->choice->paused = !context->choice->paused;
 }
 
-/* Changes the seconds between refreshes: 0.1, 0.2, 0.5, 1, 2, 5, ... */
+/* Sets the next longer or shorter delay of the list, in seconds. */
 static void do_delay(context *context)
 {
     static const double delays[] = {0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60};
@@ -338,7 +339,7 @@ bool crn_top_key(crn_top_choice *choice, const crn_top_look *look, const crn_top
         if (bindings[i].key != key)
             continue;
         if (choice->help && bindings[i].act != do_escape && bindings[i].act != do_quit) {
-            choice->help = false; /* any key leaves it */
+            choice->help = false; /* any other key only leaves help */
             return true;
         }
         context context = {choice, look, rows, page, bindings[i].argument};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The view of a function's source, with costs at the lines.
+ * The source view: a function's source, with costs by line.
  *
- * Addresses have lines of their own. Other captures know only where a function is declared: its
- * cost is at that line.
+ * Addresses have lines. In other captures a function has only the line of its declaration, which
+ * gets its whole cost.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ uint64_t *crn_top_address_costs(const crn_profile *profile, const crn_symbols_pl
 
 /* ---- text ---- */
 
-/* Returns the text with spaces for tabs and NUL for the ends of lines. */
+/* Returns the text with spaces for tabs, and each line ended by NUL. */
 static char *tidy(const char *text, size_t size)
 {
     size_t tabs = 0, used = 0;
@@ -58,7 +58,8 @@ static uint32_t count_lines(const char *text, size_t size)
     return lines;
 }
 
-/* Sets rows->source and returns its number of lines; 0 with a remark if it cannot be read. */
+/* Sets rows->source and returns its number of lines. If it cannot be read, sets a remark and
+ * returns 0. */
 static uint32_t read_source(crn_top_rows *rows, const char *name)
 {
     const char *reason = *name ? "the file does not exist here" : "its file is not known";
@@ -82,7 +83,7 @@ static uint32_t read_source(crn_top_rows *rows, const char *name)
 
 /* ---- lines ---- */
 
-/* Shows the function from a few lines before its declaration to the next function. */
+/* Chooses the lines from a few before the function's declaration up to the next function. */
 static void choose_lines(const crn_profile *profile, const crn_block_info *function, uint32_t count,
                          uint32_t *first, uint32_t *last)
 {
@@ -110,7 +111,7 @@ static void add_lines(crn_top_rows *rows, uint32_t first, uint32_t last)
 }
 
 typedef struct window {
-    crn_top_row *rows; /* one a line */
+    crn_top_row *rows; /* one for each line */
     uint32_t first, last;
     const char *file;
 } window;
@@ -121,7 +122,7 @@ static crn_top_row *row_of(const window *window, const char *file, uint32_t line
     return inside ? &window->rows[line - window->first] : NULL;
 }
 
-/* Puts the figures of functions at the lines where they are declared. */
+/* Adds the figures of functions to the lines of their declarations. */
 static void put_functions(const window *window, const crn_top_rows *rows, const crn_profile *shown,
                           bool self)
 {
@@ -140,7 +141,7 @@ static void put_functions(const window *window, const crn_top_rows *rows, const 
     crn_block_cost_free(&calls);
 }
 
-/* Puts the self costs of addresses at their lines; without a line, where the function is declared.
+/* Adds the self costs of addresses to their lines; of those without a line, to the function's.
  */
 static void put_addresses(const window *window, const crn_top_look *look, const uint64_t *costs)
 {

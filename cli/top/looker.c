@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread that reads the capture, so that keys are handled while a large one is read.
+ * A thread that takes snapshots, so that keys are handled while a large capture is read.
  */
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -66,7 +66,7 @@ static void heading(crn_top_rows *rows, const char *text)
 
 typedef struct order {
     crn_top_sort sort;
-    bool rates; /* figures are rates; otherwise they are compared directly */
+    bool rates; /* compares amounts as shown; otherwise exactly */
     uint64_t whole;
 } order;
 
@@ -75,7 +75,7 @@ static int falling(uint64_t a, uint64_t b)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Rounds to what is shown, a tenth of a percent, so that rows which look equal keep their order. */
+/* Rounds to a tenth of a percent, as shown, so that rows which look equal keep their order. */
 static uint64_t shown(const order *order, uint64_t amount)
 {
     if (!order->rates || !order->whole || order->sort == CRN_TOP_BY_CALLS)
@@ -92,7 +92,7 @@ static int compare_amounts(const crn_top_row *a, const crn_top_row *b, const ord
                                   {a->inclusive_total, b->inclusive_total},
                                   {a->calls_total, b->calls_total}};
     int result = falling(shown(order, amounts[sort][0]), shown(order, amounts[sort][1]));
-    /* Equal rates are ordered by totals. */
+    /* equal rates: by totals */
     if (!result && order->rates)
         result = falling(totals[sort][0], totals[sort][1]);
     for (int i = 0; !result && i < 3; i++)
@@ -111,7 +111,7 @@ static int compare_rows(const void *left, const void *right, void *data)
     return result ? result : a->identity < b->identity ? -1 : a->identity > b->identity;
 }
 
-/* Sorts the rows of a view from `first` on, and drops those beyond choice->most. */
+/* Sorts the rows from `first` on, and drops those beyond choice->most. */
 static void sort_rows(crn_top_rows *rows, uint32_t first, const crn_top_choice *choice)
 {
     order order = {choice->sort, rows->seconds > 0 && rows->view != CRN_TOP_SPANS, rows->whole};
@@ -131,7 +131,7 @@ static void flat_rows(crn_top_rows *rows, const crn_profile *shown, const crn_pr
     crn_block_cost total = crn_block_cost_make(whole, rows->metric, NULL);
     crn_block_cost calls_total = crn_block_cost_make(whole, CRN_METRIC_CALLS, NULL);
     for (uint32_t b = 0; b < whole->block_count; b++) {
-        /* The root is listed only if it has self cost. */
+        /* The root has a row only with self cost. */
         bool ran = b ? total.inclusive[b] || calls_total.self[b] : total.self[0] > 0;
         if (!ran || !crn_top_matches(choice, &whole->blocks[b]))
             continue;
@@ -215,7 +215,7 @@ static void place_cursor(const crn_top_rows *rows, crn_top_choice *choice)
                 return;
             }
         }
-        /* The row is gone: stays at the position. */
+        /* The row is gone: the cursor stays where it is. */
         choice->selected = 0;
     } else if (rows->view != CRN_TOP_FOCUS) {
         choice->cursor = 0;
@@ -291,7 +291,7 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
     rows.info = &look->profile->metrics[rows.metric];
     rows.calls = rows.metric != CRN_METRIC_CALLS && crn_calls_counted(look->profile);
     bool ended = look->state >= CRN_TOP_STOPPED && look->state <= CRN_TOP_KILLED;
-    /* For a program that has ended, the totals are shown. */
+    /* Once the program has ended, figures are totals if nothing ran since the last snapshot. */
     bool spans = rows.view == CRN_TOP_SPANS;
     bool total = choice->total || !look->interval || (!spans && rows.info->is_level) ||
                  (spans && (ended || !look->spans || !look->spans->compared)) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text on a line, amounts, and bars.
+ * Writes text, amounts and bars on a line.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ void crn_pen_to(crn_pen *pen, size_t column)
 
 /* ---- figures ---- */
 
-/* Prints three digits of `amount` in the largest step that it fills. */
+/* Formats three digits of `amount` in the largest unit of which it is at least 1. */
 static const char *put_steps(char *text, double amount, const crn_unit_step *steps,
                              const char *space)
 {

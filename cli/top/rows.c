@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions shared by all views of rows.
+ * Adds, filters and identifies rows, for all views.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cairn top` on a terminal.
+ * Runs `cairn top` on a terminal.
  */
 #include <curses.h>
 #include <errno.h>
@@ -26,12 +26,12 @@ typedef struct screen {
     crn_top_look look;
     crn_top_rows rows;
     crn_top_history history;
-    bool asked; /* a snapshot has been requested */
+    bool asked; /* a snapshot is requested and not yet taken over */
     double taken_at, next_at, every;
-    double spent; /* processor seconds at that time */
+    double spent; /* processor seconds of the tool at the request */
     uint64_t looks;
     int signals;
-    uint32_t page; /* number of rows that fit */
+    uint32_t page; /* rows that fit */
 } screen;
 
 static double seconds_of(clockid_t clock)
@@ -41,10 +41,10 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The second snapshot comes soon, so that there are rates. */
+/* Seconds to the second snapshot: soon, so that there are rates. */
 #define SECOND_LOOK 0.3
 
-/* Rates over less time are meaningless. */
+/* Least seconds to a snapshot that a key makes due; rates over less are meaningless. */
 #define LEAST_INTERVAL 0.1
 
 enum { PAIR_HOT = 1, PAIR_WARM };
@@ -68,15 +68,15 @@ static attr_t attributes_of(crn_style style)
 
 static void put(crn_pen *pen, crn_style style, const char *text)
 {
-    /* The cursor's row is in reverse video, where dim would be hard to read. */
+    /* The cursor's row is in reverse video, in which dim text is hard to read. */
     attr_t attributes = pen->marked ? A_REVERSE : attributes_of(style);
     attrset(attributes);
     addstr(text);
     attrset(A_NORMAL);
 }
 
-/* Returns a pen at the begin of a line. The last column is not used: writing there moves the cursor
- * on some terminals. */
+/* Returns a pen at the begin of a line. It leaves the last column free: writing there moves the
+ * cursor on some terminals. */
 static crn_pen pen_at(int line)
 {
     move(line, 0);
@@ -123,7 +123,7 @@ static void scroll_to_cursor(screen *screen)
         choice->first = choice->cursor;
     if (choice->cursor >= choice->first + screen->page)
         choice->first = choice->cursor - screen->page + 1;
-    /* A heading above the first row belongs to it. */
+    /* A heading just above the first row is shown with it. */
     while (choice->first && choice->first == choice->cursor &&
            screen->rows.rows[choice->first - 1].heading && screen->page > 1)
         choice->first--;
@@ -204,7 +204,7 @@ static int translate(int key)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] == key)
             return keys[i][1];
-    return key < 0x100 ? key : 0; /* other function keys */
+    return key < 0x100 ? key : 0; /* 0: function keys without a binding */
 }
 
 static void read_keys(screen *screen)
@@ -214,7 +214,7 @@ static void read_keys(screen *screen)
             clearok(curscr, TRUE);
             continue;
         }
-        if (key == 3) /* ^C, if the terminal does not make a signal of it */
+        if (key == 3) /* ^C, if the terminal makes no signal of it */
             screen->choice->quit = true;
         if (crn_top_key(screen->choice, &screen->look, &screen->rows, screen->page, translate(key)))
             remake(screen);
@@ -238,8 +238,8 @@ static void read_signals(screen *screen)
     }
 }
 
-/* Takes what was read of the capture. If it could not be read, takes the state only, and the
- * figures stay. */
+/* Takes over a snapshot. If the capture could not be read, takes its state only: the figures
+ * stay. */
 static void accept_look(screen *screen, crn_top_look *found)
 {
     screen->asked = false;
@@ -260,7 +260,7 @@ static void accept_look(screen *screen, crn_top_look *found)
         crn_top_history_add(&screen->history, found);
     }
     remake(screen);
-    /* Everything: reading, making rows, drawing. */
+    /* reading, making rows and drawing */
     double cost = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
     screen->every = crn_top_wait(screen->choice, cost);
     second &= screen->every <= screen->choice->delay && screen->every > SECOND_LOOK;
@@ -310,7 +310,7 @@ static void loop(screen *screen)
         crn_top_look found;
         if (files[2].revents && crn_top_looker_take(&screen->looker, &found))
             accept_look(screen, &found);
-        /* A view that needs other data is refreshed soon. */
+        /* A view that needs other data is refreshed at once. */
         bool more = screen->choice->view != view && screen->choice->view >= CRN_TOP_LANES &&
                     screen->choice->view <= CRN_TOP_SPANS;
         if (more || delay != screen->choice->delay || (paused && !screen->choice->paused))
@@ -350,8 +350,8 @@ static bool open_screen(screen *screen)
     return true;
 }
 
-/* Blocks the signals that are read with a signalfd, and returns that. Called before a thread is
- * started, so that all threads inherit the mask. */
+/* Blocks signals and returns a signalfd for them. Must run before the first thread starts, as
+ * threads inherit the mask. */
 static int open_signals(void)
 {
     sigset_t set;
@@ -369,10 +369,10 @@ static int open_signals(void)
 int crn_top_screen(const crn_top_options *options, crn_top_choice *choice)
 {
     screen screen = {.options = options, .choice = choice, .every = 0};
-    crn_terminal_get(); /* sets the locale for curses */
+    crn_terminal_get(); /* sets the locale, which curses needs */
     screen.signals = open_signals();
     if (!open_screen(&screen))
-        return crn_top_batch(stdout, options, choice); /* curses does not know this terminal */
+        return crn_top_batch(stdout, options, choice); /* a terminal that curses does not know */
     if (screen.signals < 0 || !crn_top_looker_start(&screen.looker, options->path)) {
         restore();
         return crn_cli_fail("no thread or file descriptor available; close other programs");

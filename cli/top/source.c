@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes snapshots of the capture and its program's state.
+ * Takes snapshots of the capture and of its program's state.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static uint64_t number(const crn_profile *profile, const char *key)
 
 /* ---- program ---- */
 
-/* Returns the start of recording in seconds since 1970; 0 if not known. */
+/* Returns when recording started, in seconds since 1970; 0 if unknown. */
 static time_t started_at(const crn_profile *profile)
 {
     struct tm utc = {0};
@@ -48,7 +48,8 @@ static double since_change(const crn_profile *profile, const struct stat *file)
     return age > 0 ? age : 0;
 }
 
-/* Finds whether the program runs: its clock advances. Checks the process only if it does not. */
+/* Finds the program's state: it runs if its recorded time advances. Only otherwise checks the
+ * process. */
 static void set_state(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     const char *state = crn_profile_note(look->profile, "state", "");
@@ -69,8 +70,8 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
     }
 }
 
-/* Measures the program's processor time, if the process with its number has the file mapped:
- * otherwise it is one elsewhere, or a later one. */
+/* Measures the program's processor time if process `pid` maps the file: otherwise the program runs
+ * on another machine, or the pid was reused. */
 static void measure_cpu(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     bool same = before && before->profile && before->run == look->run;
@@ -92,13 +93,14 @@ static void measure_cpu(crn_top_look *look, const crn_top_look *before, const st
 
 /* ---- child processes ---- */
 
-/* Returns true for digits and dots, the part of a child's file name between stem and suffix. */
+/* Returns true for a dot followed by digits and dots: what a child's file name has before the
+ * suffix. */
 static bool is_numbers(const char *text, size_t length)
 {
     return length > 1 && text[0] == '.' && strspn(text, ".0123456789") >= length;
 }
 
-/* Parts of the file names of children: x.cairn has x.PID.cairn beside it. */
+/* Parts of file names: x.cairn has its children's captures, x.PID.cairn, beside it. */
 typedef struct family {
     const char *stem, *end;
     size_t stem_length, end_length;
@@ -141,7 +143,7 @@ static void put_names(char *to, size_t size, char **names, size_t count)
     crn_free(names);
 }
 
-/* Finds those of this run: modified since `started`. */
+/* Lists the children's captures of this run: those modified since `started`. */
 static void find_children(char *to, size_t size, const char *path, time_t started)
 {
     family family = family_of(path);
@@ -206,8 +208,8 @@ static void compare(crn_top_look *look, const crn_top_look *before)
     copy_lanes(&look->lanes_before, &before->lanes);
 }
 
-/* Differences are computed on addresses, and functions are shown: which functions a path of
- * addresses becomes depends on everything else in the profile. */
+/* Replaces addresses by functions after the difference was computed on addresses: which functions a
+ * path of addresses becomes depends on all of the profile. */
 static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool lines)
 {
     if (!crn_symbols_wanted(look->profile))
@@ -231,7 +233,7 @@ static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool li
     }
 }
 
-/* Returns the CPU time of child processes that read files. */
+/* Returns the processor time of ended child processes, which read files. */
 static double helpers_so_far(void)
 {
     struct rusage use = {0};

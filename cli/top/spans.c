@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The view of spans: durations of those that ended, by block, and missed deadlines.
+ * The view of spans: durations of ended spans by block, and missed deadlines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void count_missed(crn_top_span_table *table, const crn_spans *spans,
     }
 }
 
-/* Measures the spans that ended after `since`; all of them if it is 0. */
+/* Measures the spans that ended after `since` (0: all ended spans). */
 static crn_top_span_table measure(crn_spans *spans, const crn_top_spans *made, uint64_t since)
 {
     const crn_trace *trace = spans->trace;

@@ -31,7 +31,7 @@ typedef enum crn_top_view {
     CRN_TOP_TREE,
     CRN_TOP_CALLERS,
     CRN_TOP_LANES,
-    CRN_TOP_SOURCE, /* of a function, by line */
+    CRN_TOP_SOURCE, /* lines of a function */
     CRN_TOP_SPANS,  /* durations, by block */
     CRN_TOP_FOCUS,  /* a block with its callers and callees */
     CRN_TOP_VIEWS
@@ -47,7 +47,7 @@ typedef enum crn_top_state {
     CRN_TOP_UNREADABLE /* the last good snapshot is still shown */
 } crn_top_state;
 
-/* How long spans of a name may take. */
+/* Deadlines: how long spans of a name may take. */
 enum { CRN_TOP_DEADLINES = 32 };
 typedef struct crn_top_deadlines {
     uint32_t count;
@@ -57,7 +57,7 @@ typedef struct crn_top_deadlines {
     } all[CRN_TOP_DEADLINES];
 } crn_top_deadlines;
 
-/* What a snapshot must have beside the profile. */
+/* What a snapshot has to read besides the profile. */
 typedef struct crn_top_needs {
     crn_top_view view;
     const crn_top_deadlines *deadlines; /* NULL: none */
@@ -65,53 +65,57 @@ typedef struct crn_top_needs {
 
 typedef struct crn_top_span_table {
     crn_span_table table; /* of spans that have ended */
-    uint64_t *missed;     /* by block: of these, those beyond the deadline */
-    uint32_t *row;        /* by block: its row of the table + 1; 0: none */
+    uint64_t *missed;     /* by block: of these spans, those beyond the deadline */
+    uint32_t *row;        /* by block: index of its row in `table`, plus 1; 0: no row */
 } crn_top_span_table;
 
-/* The spans of a snapshot, by block as read. */
+/* The spans of a snapshot. Blocks are numbered as in the capture. */
 typedef struct crn_top_spans {
     uint32_t block_count;
     uint64_t *deadlines; /* by block, ns; 0: none */
-    uint64_t length;     /* ns, the last moment that is known */
-    bool compared;       /* `since` is known: spans that ended after the previous snapshot */
+    uint64_t length;     /* ns, the last recorded moment */
+    bool compared;       /* `since` is set: it has the spans that ended after the previous
+                            snapshot */
     crn_top_span_table all, since;
 } crn_top_spans;
 
-/* Reads the spans. `before` is of the previous snapshot of the same run, or NULL. NULL if they
- * cannot be read. */
+/* Reads the spans. `before` is the previous snapshot's of the same run, or NULL. Returns NULL if
+ * they cannot be read. */
 crn_top_spans *crn_top_spans_read(const char *path, const crn_profile *profile,
                                   const crn_top_spans *before, const crn_top_deadlines *deadlines);
 void crn_top_spans_free(crn_top_spans *spans);
 
-/* A snapshot of the capture, and the difference to the one before. */
+/* A snapshot of the capture, and its difference to the previous one. */
 typedef struct crn_top_look {
     crn_top_state state;
-    double changed;            /* seconds since the file last changed, if killed */
-    char problem[512];         /* reason that it cannot be read, or the file that is waited for */
-    unsigned run;              /* incremented when another run replaces the file */
-    uint64_t taken_ns;         /* CLOCK_MONOTONIC, in the middle of reading */
-    double interval;           /* seconds since the previous snapshot; 0: none of this run */
-    crn_profile *profile;      /* NULL if nothing was read yet */
-    crn_profile *read;         /* as recorded, if that was addresses and `profile` has functions */
+    double changed;            /* seconds since the file's last change, if the program was killed */
+    char problem[512];         /* why the capture cannot be read, or which file is waited for */
+    unsigned run;              /* incremented when another run's capture replaces the file */
+    uint64_t taken_ns;         /* CLOCK_MONOTONIC, halfway through reading */
+    double interval;           /* seconds since the previous snapshot; 0: the first of this run */
+    crn_profile *profile;      /* NULL: nothing was read */
+    crn_profile *read;         /* as recorded, if with addresses for which `profile` has functions;
+                                  or NULL */
     crn_symbols_place *places; /* by block of `read` */
-    uint64_t *gained[CRN_METRIC_MAX]; /* for the view of source: by block of `read`, `since` */
+    uint64_t *gained[CRN_METRIC_MAX]; /* source view: gain in self cost since the previous snapshot,
+                                         by block of `read` */
     crn_since since;                  /* difference of `profile` */
     crn_lanes lanes, lanes_before;
-    crn_top_spans *spans; /* for the view of spans; otherwise NULL */
-    char children[256];   /* file names of captures of forked children */
+    crn_top_spans *spans; /* with CRN_TOP_SPANS; otherwise NULL */
+    char children[256];   /* file names of the captures of forked children */
     double cost;          /* processor seconds of this snapshot */
-    double helpers;       /* part of it in child processes that read files */
+    double helpers;       /* part of `cost` in child processes that read files */
     uint64_t samples;     /* number of samples since the previous snapshot */
     bool here;            /* the process runs on this machine */
-    double cpu;           /* processors that it used since the previous snapshot; < 0: not known */
-    double cpu_s, cpu_at; /* its processor seconds so far, < 0: not known; CLOCK_MONOTONIC */
+    double cpu;           /* processors used since the previous snapshot; below 0: unknown */
+    double cpu_s, cpu_at; /* the process's processor seconds so far, below 0: unknown; their
+                             CLOCK_MONOTONIC */
 } crn_top_look;
 
 void crn_top_look_free(crn_top_look *look);
 
-/* Takes a snapshot of `path`, with what is needed beside the profile. `before` is the last one
- * that could be read, or NULL; it stays the caller's. `names` is shared by all snapshots of a path.
+/* Takes a snapshot of `path` with what `needs` asks for. `before` is the last readable snapshot, or
+ * NULL; the caller keeps it. All snapshots of a path share `names`.
  */
 crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_needs needs,
                                crn_symbols_cache *names);
@@ -121,20 +125,20 @@ typedef struct crn_top_looker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool wanted, ending; /* under the lock, as everything below */
+    bool wanted, ending; /* these and the members below: under the lock */
     crn_top_needs needs;
     const crn_top_look *before;
     crn_top_look found;
     bool done;
     const char *path;
-    crn_symbols_cache *names; /* used by the thread only */
+    crn_symbols_cache *names; /* only the thread uses it */
     int event;                /* readable when a snapshot is available */
 } crn_top_looker;
 
 bool crn_top_looker_start(crn_top_looker *looker, const char *path);
-/* Requests a snapshot, one at a time. `before` must not change until it is available. */
+/* Requests a snapshot, one at a time. `before` must not change until the snapshot is available. */
 void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_needs needs);
-/* Returns true if the requested snapshot is available, which the caller then owns. */
+/* Returns true if the requested snapshot is available; the caller then owns it. */
 bool crn_top_looker_take(crn_top_looker *looker, crn_top_look *found);
 void crn_top_looker_end(crn_top_looker *looker);
 
@@ -152,49 +156,50 @@ typedef enum crn_top_sort {
 extern const char *const crn_top_view_names[CRN_TOP_VIEWS + 1];
 extern const char *const crn_top_sort_names[CRN_TOP_SORTS + 1];
 
-/* A context of the tree that was opened or closed by the user or automatically. Contexts are
- * identified by a hash of their path. */
+/* A context of the tree, opened or closed by the user or automatically. A hash of its path
+ * identifies it. */
 typedef struct crn_top_fold {
     uint64_t identity;
     bool open, chosen; /* chosen: by the user */
 } crn_top_fold;
 
 typedef struct crn_top_choice {
-    crn_top_view view, back; /* back: where Esc leads to from a focus or a source */
-    char metric[64];         /* "" is the capture's main metric */
+    crn_top_view view, back; /* back: view to which Esc returns from a focus or a source */
+    char metric[64];         /* "": the capture's main metric */
     crn_top_sort sort;
-    bool total; /* since the start, in place of since the last snapshot */
+    bool total; /* figures since the start, not since the previous snapshot */
     bool paused, help, quit;
     double delay; /* seconds between snapshots */
     bool typing;  /* the filter is being typed */
     char filter[128], filter_before[128];
-    char focus[256];        /* block, as crn_reference_spell writes it; "" is none */
-    uint64_t selected;      /* row that the cursor follows; 0: the first row, whichever it is */
-    uint32_t cursor, first; /* row; first shown row */
+    char focus[256];        /* block, as crn_reference_spell writes it; "": none */
+    uint64_t selected;      /* identity of the row that the cursor follows; 0: it stays at the first
+                               row */
+    uint32_t cursor, first; /* indices of rows: at the cursor; the first shown */
     crn_top_fold *folds;    /* sorted by identity */
     uint32_t fold_count;
-    uint32_t most; /* limit on rows; 0: that of the view */
+    uint32_t most; /* limit on rows; 0: the view's */
 } crn_top_choice;
 
 /* ---- rows ---- */
 
 typedef struct crn_top_span_figures {
-    uint64_t median, most;     /* ns; the 99th percentile is the row's `self` */
+    uint64_t median, most;     /* ns; `self` of the row is the 99th percentile */
     uint64_t missed, deadline; /* deadline: ns, 0: none */
 } crn_top_span_figures;
 
 typedef struct crn_top_row {
     uint64_t identity; /* of a block, a context's path or a lane; 0 only for headings */
     const crn_block_info *block;
-    const char *heading;       /* of a part of the table: no figures */
-    const crn_lane_info *lane; /* in the view of lanes */
-    const char *text;          /* in the view of source */
-    crn_top_span_figures span; /* in the view of spans */
+    const char *heading;       /* heads a part of the table, without figures */
+    const crn_lane_info *lane; /* with CRN_TOP_LANES */
+    const char *text;          /* with CRN_TOP_SOURCE */
+    crn_top_span_figures span; /* with CRN_TOP_SPANS */
     uint32_t line;
     uint64_t self, inclusive, calls; /* in the interval, or since the start */
     uint64_t self_total, inclusive_total, calls_total;
-    uint64_t cycles; /* calls that came back over cycles */
-    uint64_t bars;   /* of a tree: bit l: more siblings follow at level l (up to 62) */
+    uint64_t cycles; /* calls that came back over a cycle */
+    uint64_t bars;   /* of a tree: bit l is set if siblings follow at level l, up to 62 */
     uint32_t level;
     bool last, only; /* as in profile/tree.h */
     bool open, leaf;
@@ -203,26 +208,27 @@ typedef struct crn_top_row {
 typedef struct crn_top_rows {
     crn_top_row *rows;
     uint32_t count;
-    uint64_t hidden; /* rows hidden by the limit */
-    uint64_t small;  /* contexts of a tree whose share is too small */
-    uint64_t whole;  /* total of the metric, for shares */
-    double seconds;  /* length of the interval if figures are rates; 0 for totals */
+    uint64_t hidden; /* number of rows beyond the limit */
+    uint64_t small;  /* number of contexts of a tree whose share is too small */
+    uint64_t whole;  /* total of the metric, of which shares are */
+    double seconds;  /* length of the interval for rates; 0: figures are totals */
     uint32_t metric;
     const crn_metric_info *info;
-    bool calls; /* calls were counted and are not the metric */
+    bool calls; /* calls were counted, and are not `metric` */
     crn_top_view view;
-    crn_profile *owned; /* rows point into this, or into the snapshot */
-    char *source;       /* lines of the view of source */
+    crn_profile *owned; /* derived profile, into which rows may point in place of the snapshot's; or
+                           NULL */
+    char *source;       /* text of the source view */
     const crn_profile *looked_at;
-    char remark[256]; /* why there is nothing, or "" */
+    char remark[256]; /* why there are no rows, or "" */
 } crn_top_rows;
 
 /* Returns the chosen metric. */
 uint32_t crn_top_metric(const crn_top_look *look, const crn_top_choice *choice);
-/* Sets choice->metric to the next or previous one with any cost. */
+/* Sets choice->metric to the next or previous metric with any cost. */
 void crn_top_metric_step(const crn_top_look *look, crn_top_choice *choice, int step);
 
-/* Makes the rows. Opens and closes contexts of the tree automatically, and moves the cursor with
+/* Makes the rows. Opens and closes contexts of the tree automatically, and lets the cursor follow
  * its row. */
 crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice);
 void crn_top_rows_free(crn_top_rows *rows);
@@ -232,14 +238,15 @@ void crn_top_tree_rows(crn_top_rows *rows, const crn_profile *shown, const crn_p
                        crn_top_choice *choice, bool upside_down);
 void crn_top_span_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
 void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
-/* The source of a function with costs by line; a remark if it cannot be read. */
+/* Adds the lines of a function's source with their costs; a remark if the source cannot be read. */
 void crn_top_line_rows(crn_top_rows *rows, const crn_profile *shown, const crn_top_look *look,
                        uint32_t block);
-/* Returns, by block, the self cost of a profile of addresses; that of allocation functions is their
- * callers'. Free it with crn_free. */
+/* Returns, by block, the self cost of a profile of addresses. The cost of allocation functions is
+ * charged to their callers. Free it with crn_free. */
 uint64_t *crn_top_address_costs(const crn_profile *profile, const crn_symbols_place *places,
                                 uint32_t metric);
-/* Returns an identity that is the same in each snapshot: of a block in a context, or in any (0). */
+/* Returns the identity of a block below the context with identity `context` (0: of the block
+ * alone). It is the same in each snapshot. */
 uint64_t crn_top_identity(uint64_t context, const crn_block_info *block);
 crn_top_row *crn_top_rows_add(crn_top_rows *rows);
 bool crn_top_matches(const crn_top_choice *choice, const crn_block_info *block);
@@ -249,7 +256,7 @@ const crn_top_fold *crn_top_fold_get(const crn_top_choice *choice, uint64_t iden
 
 /* ---- input ---- */
 
-enum { /* beside characters */
+enum { /* codes beyond characters */
        CRN_KEY_UP = 0x110000,
        CRN_KEY_DOWN,
        CRN_KEY_LEFT,
@@ -277,12 +284,13 @@ extern const crn_top_key_help crn_top_help[];
 
 enum { CRN_TOP_HISTORY = 40 };
 
-/* What the last snapshots of a run measured; the last one comes last. */
+/* What the last snapshots of a run measured, the newest at the end of each array. */
 typedef struct crn_top_history {
     unsigned run;
     uint32_t count; /* number of snapshots, at most CRN_TOP_HISTORY */
     double cpu[CRN_TOP_HISTORY];
-    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* a second; of live bytes their number */
+    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* per second; of a level, such as live bytes,
+                                                      its value */
 } crn_top_history;
 
 void crn_top_history_add(crn_top_history *history, const crn_top_look *look);
@@ -293,30 +301,29 @@ void crn_top_history_add(crn_top_history *history, const crn_top_look *look);
 typedef struct crn_pen crn_pen;
 struct crn_pen {
     void (*put)(crn_pen *pen, crn_style style, const char *text);
-    FILE *out;    /* of batch mode */
+    FILE *out;    /* in batch mode */
     size_t width; /* columns of a line; 0: unlimited */
     size_t used;  /* columns of the current line */
-    bool marked;  /* it is the cursor's line */
+    bool marked;  /* the line is at the cursor */
 };
 
-/* Appends untrusted text, sanitised and cut at the line's end or `limit` columns (0: none). */
+/* Appends untrusted text, sanitised and cut to the line and to `limit` columns (0: no limit). */
 void crn_pen_text(crn_pen *pen, crn_style style, const char *text, size_t limit, bool keep_end);
 void crn_pen_format(crn_pen *pen, crn_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Appends spaces up to a column. */
 void crn_pen_to(crn_pen *pen, size_t column);
 
-/* "12.3M", "1.23 s": three digits, at most eight columns. `unit` is a metric's. */
+/* Formats "12.3M", "1.23 s": three digits, at most eight columns. `unit` is the metric's. */
 enum { CRN_AMOUNT_SIZE = 24, CRN_AMOUNT_WIDTH = 8 };
 const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount);
 
-/* Appends the last `width` values, of those in the history, as a line of bars; nothing if all are
- * 0. */
+/* Appends the last `width` of the history's `values` as a line of bars; nothing if all are 0. */
 void crn_top_sparkline(crn_pen *pen, const crn_top_history *history, const double *values,
                        uint32_t width);
-/* Returns the glyph of a bar that is `part` (0 to 1) of a line tall. */
+/* Returns the glyph of a bar that is `part` (0 to 1) of a line high. */
 const char *crn_top_level(double part);
-/* Appends a bar that fills `part` (0 to 1) of `width` columns; of one column it grows upwards. */
+/* Appends a bar that fills `part` (0 to 1) of `width` columns; with one column it grows upwards. */
 void crn_top_meter(crn_pen *pen, double part, uint32_t width);
 
 typedef struct crn_top_header {
@@ -329,7 +336,7 @@ typedef struct crn_top_header {
 } crn_top_header;
 
 enum { CRN_TOP_HEADER_LINES = 5 };
-/* Prints a line above the table. Returns false if there is nothing to show. */
+/* Prints one line above the table. Returns false if it would be empty. */
 bool crn_top_header_line(crn_pen *pen, int line, const crn_top_header *header);
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice);
 void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row);
@@ -338,12 +345,12 @@ void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
 
 typedef struct crn_top_options {
     const char *path;
-    uint64_t count; /* number of snapshots; 0: until it is ended */
+    uint64_t count; /* limit on snapshots; 0: no limit */
     crn_top_deadlines deadlines;
 } crn_top_options;
 
-/* Returns the seconds to wait after a snapshot: the delay, or longer so that at most a twentieth of
- * a processor is used. */
+/* Returns the seconds to wait after a snapshot: the delay, or longer, to use at most a twentieth of
+ * a processor. */
 double crn_top_wait(const crn_top_choice *choice, double cost);
 
 int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *choice);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree of contexts, closed where it is cold.
+ * The tree of contexts. Contexts with small shares are closed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,8 @@
 #include "profile/profile.h"
 #include "top.h"
 
-/* Contexts open automatically at one share and close at a lower one, so that they do not flicker.
- * Below contexts that the user did not open, children with less than the smallest share are
- * hidden. */
+/* A context opens automatically at one share and closes at a lower one, so that it does not
+ * flicker. Below contexts that the user did not open, children below SHARE_LEAST are hidden. */
 #define SHARE_OPEN 0.05
 #define SHARE_CLOSE 0.02
 #define SHARE_LEAST 0.003
@@ -47,7 +46,7 @@ void crn_top_fold_set(crn_top_choice *choice, uint64_t identity, bool open, bool
     *fold = (crn_top_fold){identity, open, chosen};
 }
 
-/* Automatic choices are renewed in each snapshot; the user's stay. */
+/* Replaces the automatically opened contexts by those of this snapshot; keeps the user's. */
 static void replace_folds(crn_top_choice *choice, crn_top_fold *opened, uint32_t count)
 {
     for (uint32_t i = 0; i < choice->fold_count; i++) {
@@ -74,7 +73,7 @@ typedef struct level { /* an open context and its shown children */
     child *children;
     uint32_t count, next;
     uint64_t identity, bars;
-    uint32_t depth; /* in drawn levels */
+    uint32_t depth; /* drawn levels above it */
 } level;
 
 typedef struct layout {
@@ -82,9 +81,9 @@ typedef struct layout {
     crn_top_choice *choice;
     const crn_profile *profile, *whole;
     uint64_t *totals, *whole_totals, *calls, *cycles;
-    uint32_t *first, *sibling; /* 0 is "none", as the root is nobody's child */
-    uint8_t *matching;         /* by context: 1: it or a descendant matches the filter; NULL: all
-                                  do */
+    uint32_t *first, *sibling; /* by context; 0: none, as the root is nobody's child */
+    uint8_t *matching;         /* by context: 1 if it or a descendant matches the filter; NULL: all
+                                  match */
     bool upside_down;
     level *levels;
     uint32_t height, capacity;
@@ -132,8 +131,8 @@ static int compare_children(const void *left, const void *right)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-/* Sort key of siblings: for rates the rounded percentage, then the order of appearance, so that
- * branches do not change places all the time. */
+/* Returns the sort key of siblings. For rates it is a rounded percentage: equals keep the order of
+ * their numbers, so that branches seldom change places. */
 static uint64_t order_of(const layout *layout, uint32_t context)
 {
     uint64_t total = layout->totals[context], whole = layout->totals[0];
