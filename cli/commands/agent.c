@@ -59,7 +59,7 @@ static void end(int signal)
     ending = 1;
 }
 
-/* Notes what became of a capture: `item`. */
+/* Notes the result of sending a capture. */
 static void note_result(void *data, const crn_round_result *result)
 {
     crn_watched *capture = result->item;
@@ -81,7 +81,7 @@ static void note_result(void *data, const crn_round_result *result)
     }
 }
 
-/* Adds what is new of a capture. Returns false if nothing can be sent now. */
+/* Adds what is new in a capture. Returns false if the server takes nothing. */
 static bool add_news(crn_round *round, const crn_watch *watch, crn_watched *capture)
 {
     char *path = crn_watched_path(watch, capture);
@@ -93,8 +93,8 @@ static bool add_news(crn_round *round, const crn_watch *watch, crn_watched *capt
     return takes;
 }
 
-/* Sends what is new. Returns false if something was not sent; `*takes` becomes false if the server
- * takes nothing. */
+/* Sends what is new in all captures. Returns false if something was not sent; `*takes` becomes
+ * false if the server takes nothing. */
 static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watch *watch,
                       bool *takes)
 {
@@ -120,8 +120,8 @@ static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watc
     return good;
 }
 
-/* Waits for the next round: while the server takes nothing twice as long each time, up to five
- * minutes, and longer by a random part, so that many agents do not come back at the same moment. */
+/* Waits for the next round. While the server takes nothing, waits twice as long each time, up to
+ * five minutes, plus a random part, so that many agents do not come back at once. */
 static void pause_for(unsigned failures)
 {
     enum { LONGEST_S = 300 };
@@ -145,7 +145,7 @@ static void publish(crn_metrics_server *server, const crn_watch *watch)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: it ends the pause */
+    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: a signal ends the pause */
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }

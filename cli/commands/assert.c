@@ -11,8 +11,8 @@
 #include "query/query.h"
 
 static struct {
-    crn_list words; /* the capture, assertions */
-    crn_list lines; /* of --file */
+    crn_list words; /* the capture, then assertions */
+    crn_list lines; /* assertions of --file */
     bool unknown_is_zero, verbose;
 } given;
 
@@ -38,7 +38,7 @@ static char *read_all(const char *path)
     return NULL;
 }
 
-/* Adds the lines of a file, which the list then owns. */
+/* Adds the lines of a file, whose text is never freed. */
 static void add_file(struct argp_state *state, const crn_option *option, char *path)
 {
     (void)option;

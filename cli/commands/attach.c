@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn attach: samples a process that runs already.
+ * cairn attach: samples a running process.
  */
 #include <limits.h>
 #include <stdio.h>

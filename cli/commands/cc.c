@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn cc, cairn c++: run gcc and g++ with the plugin that inserts enter and leave, and add what
- * it needs when linking. Everything else is passed on. cairn clang, cairn clang++: the same with
- * clang's own hooks in place of the plugin.
+ * cairn cc, cairn c++: run gcc and g++ with the plugin that inserts enter and leave, and link what
+ * these need. cairn clang, cairn clang++: use clang's own hooks in place of the plugin. All other
+ * arguments are passed on.
  */
 #include <errno.h>
 #include <limits.h>
@@ -46,20 +46,19 @@ __attribute__((format(printf, 2, 3))) static void addf(command_line *line, const
 }
 
 typedef struct compiler {
-    const char *first;    /* compiler: this one first, */
-    const char *plain;    /* then this one, */
-    const char *variable; /* or the one named by this variable */
+    const char *first;    /* runs this compiler, or */
+    const char *plain;    /* this one if the first is missing; */
+    const char *variable; /* but any that this variable names */
     bool is_clang;
 } compiler;
 
 /* ---- files of ours -------------------------------------------------------------------- */
 
 typedef struct parts {
-    char begin[PATH_MAX * 3]; /* hosts/gcc/begin.c */
+    char begin[PATH_MAX * 3]; /* object of hosts/gcc/begin.c */
     char plugin[PATH_MAX * 3];
-    char sleds[PATH_MAX * 3];      /* hosts/clang/begin.c */
-    char folders[4][PATH_MAX * 2]; /* folders of libcairn-gcc, libcairn, libcairn-alloc,
-                                      libcairn-clang */
+    char sleds[PATH_MAX * 3];      /* object of hosts/clang/begin.c */
+    char folders[4][PATH_MAX * 2]; /* of libcairn-gcc, libcairn, libcairn-alloc, libcairn-clang */
     size_t folder_count;
 } parts;
 
@@ -70,8 +69,8 @@ static bool is_there(const char *folder, const char *name)
     return access(path, R_OK) == 0;
 }
 
-/* Finds our files: beside the tool in a build directory; installed, below the same prefix or the
- * configured one. */
+/* Finds our files in the build directory, beside the installed tool or in the configured
+ * folders. */
 static bool find(parts *parts)
 {
     char self[PATH_MAX];
@@ -116,12 +115,12 @@ static struct {
     int kind;
     bool inlined, frames, standby, verify, calls, stack, branch, zero;
     bool lean;
-    const char *before; /* --lean: the capture that chooses; NULL: none */
+    const char *before; /* --lean: the capture that chooses functions; NULL: an estimate does */
     long small;         /* 0: not given */
-    crn_list arguments; /* of the plugin: KEY=VALUE */
+    crn_list arguments; /* KEY=VALUE, for the plugin */
 } given;
 
-/* Passes an option on to the plugin, which knows it by the same name. */
+/* Passes an option on to the plugin, which has one of the same name. */
 static void pass(struct argp_state *state, const crn_option *option, char *value)
 {
     char *text = NULL;
@@ -138,7 +137,7 @@ static void set_lean(struct argp_state *state, const crn_option *option, char *v
     given.before = value;
 }
 
-/* clang has its own count of instructions. */
+/* OPTION_SMALL: clang counts instructions, the plugin statements. */
 #define OPTION_SMALL(text, further, pass_on)                                                       \
     {                                                                                              \
         "small", .argument = "N", .help = (text), .more = (further), .number = &given.small,       \
@@ -203,7 +202,7 @@ static const crn_option gcc_options[] = {
     {"verify", .help = "Check at run time that enter and leave match",
      .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},
     {"calls", .help = "Call functions in place of inlining", .flag = &given.calls},
-    {"frames", .flag = &given.frames}, /* for tests, as the next */
+    {"frames", .flag = &given.frames}, /* for tests, like `broken` */
     {"broken", .argument = "WHAT", .set = pass},
     {0},
 };
@@ -220,7 +219,7 @@ static const crn_command *command; /* being run */
 static bool is_ours(const char *word)
 {
     return strncmp(word, "--", 2) == 0 && crn_command_option(command, word + 2) &&
-           (strcmp(word, "--profile") != 0); /* gcc's own, means -p */
+           (strcmp(word, "--profile") != 0); /* gcc has a --profile of its own, which means -p */
 }
 
 /* Refuses what the compiler would misread: options that only cairn cc has, and arguments in the
@@ -241,8 +240,8 @@ static void refuse(const char *word, const char *next)
                           next ? next : "..."));
 }
 
-/* Adds the flags for sleds, which hosts/clang patches, or for hook calls. Names and inlined
- * functions are in the debug information. */
+/* Adds the flags for sleds, which hosts/clang patches, or for hook calls. -g is for names and
+ * inlined functions, which are in the debug information. */
 static void add_hooks(command_line *line, bool links)
 {
     add(line, "-g");
@@ -261,14 +260,14 @@ static void add_hooks(command_line *line, bool links)
 
 static void add_plugin(command_line *line, const parts *parts, int lean_list)
 {
-    if (given.kind == KIND_TIME) { /* needs debug information about inlining */
+    if (given.kind == KIND_TIME) { /* samples need debug information for inlined functions */
         add(line, "-g");
         return;
     }
     addf(line, "-fplugin=%s", parts->plugin);
     if (given.inlined)
         add(line, "-fplugin-arg-cairn_gcc-inlined");
-    if (given.frames || given.kind == KIND_COUNT_TIME) /* inlined functions then have times */
+    if (given.frames || given.kind == KIND_COUNT_TIME) /* gives inlined functions times */
         add(line, "-fplugin-arg-cairn_gcc-frames");
     if (given.calls)
         add(line, "-fplugin-arg-cairn_gcc-calls");
@@ -288,20 +287,20 @@ static void add_plugin(command_line *line, const parts *parts, int lean_list)
         addf(line, "-fplugin-arg-cairn_gcc-%s", given.arguments.list[i]);
 }
 
-/* Functions of libc that a statically linked libcairn-gcc replaces (hosts/gcc/interpose.h). */
+/* Functions of libc that libcairn-gcc replaces when linked statically (hosts/gcc/interpose.h). */
 static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigaction", "signal",
                                       "bsd_signal",     "ssignal",     "sigset",    "sysv_signal",
                                       "__sysv_signal",  "_Fork",       "clone",     "syscall"};
 
-/* Adds our libraries behind everything else, with a run path to find them. */
+/* Adds our libraries behind all other words, and a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,
                           bool is_clang)
 {
     for (size_t i = 0; i < parts->folder_count; i++)
         addf(line, "-L%s", parts->folders[i]);
-    /* Even if nothing that is linked refers to them: libraries loaded later may. */
+    /* Linked even if no object refers to them: libraries loaded later may. */
     if ((given.zero || is_clang) && given.kind != KIND_TIME) {
-        add(line, "-xnone"); /* an object, whatever -x says */
+        add(line, "-xnone"); /* an object, even after -x */
         add(line, is_clang ? parts->sleds : parts->begin);
         if (is_clang && given.zero)
             add(line, "-Wl,--defsym=cairn_priv_sleds_zero=1");
@@ -316,14 +315,14 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
         add(line, "-lpthread");
-        if (job->is_bare) { /* without the default libraries, ours must be listed again */
+        if (job->is_bare) { /* repeats them behind our libraries, which need them */
             add(line, "-lc");
             add(line, "-lgcc");
         }
         for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++)
             addf(line, "-Wl,--wrap=%s", wrapped[i]);
-        /* libgcc has a function of that name, for split stacks, which would be found behind
-         * ours. */
+        /* Makes the linker take ours first: libgcc has a function of that name, for split
+         * stacks. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
         return;
     }

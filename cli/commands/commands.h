@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * commands.h - the commands of the tool, in the order in which users meet them. Each is defined in
- * the file of its name, as crn_command_NAME.
+ * commands.h - the tool's commands, in the order in which users meet them. The file NAME.c defines
+ * crn_command_NAME.
  */
 #ifndef CRN_CLI_COMMANDS_COMMANDS_H
 #define CRN_CLI_COMMANDS_COMMANDS_H

@@ -19,8 +19,8 @@ static struct {
     const char *metric;
     int sort; /* crn_diff_sort */
     long top;
-    double fail_total, fail_block, share; /* of 1; below 0: not requested */
-    long first;                           /* number of captures before; 0: half */
+    double fail_total, fail_block, share; /* as a fraction of 1; below 0: not requested */
+    long first;                           /* number of captures before; 0: half of all */
     bool contexts, json, why;
 } given = {.top = TOP_DEFAULT, .fail_total = -1, .fail_block = -1, .share = SHARE_DEFAULT};
 
@@ -82,7 +82,7 @@ static bool find_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* Chooses the metric to compare: ticks first, which have no noise. */
+/* Chooses the metric to compare: first ticks, which have no noise. */
 static void choose_default(crn_diff_input *input)
 {
     static const char *const names[] = {"ticks", "wall"};
@@ -107,7 +107,8 @@ bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
                crn_calls_missing(input->profile[CRN_AFTER]);
 }
 
-/* A gate on a metric that one capture lacks would never fail. */
+/* Returns true if both captures have a metric that a gate can judge: it would never fail on a
+ * missing one. */
 static bool can_gate(const crn_diff_input *input, bool named)
 {
     if (named || input->metric[CRN_BEFORE] != CRN_METRIC_CALLS)
@@ -136,7 +137,7 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
-/* Says that a growth beyond the limit is within chance, and therefore fails nothing. */
+/* Prints that a growth beyond the limit is within chance and fails nothing. */
 static void say_chance(const crn_diff_report *report, const char *what, double limit, bool many)
 {
     crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance makes of so few "
@@ -152,8 +153,8 @@ static bool matters(const crn_diff *blocks, const crn_diff_row *row, double shar
     return any;
 }
 
-/* Returns true if no block that matters grew by more than allowed. With many blocks, some grow by
- * chance: the tests together fail at most one unchanged run in 20. */
+/* Returns true if no block with enough share grew by more than allowed. Of many blocks some grow by
+ * chance: all tests together fail at most one unchanged run in 20. */
 static bool judge_blocks(const crn_diff_report *report)
 {
     crn_diff blocks = crn_diff_blocks(&report->input);
@@ -188,7 +189,7 @@ static bool judge_blocks(const crn_diff_report *report)
     return good;
 }
 
-/* Evaluates the gate, by blocks even if the table shows contexts. */
+/* Evaluates --fail-above for the total and for blocks, even if the table shows contexts. */
 static int judge(const crn_diff_report *report)
 {
     int status = CRN_EXIT_OK;

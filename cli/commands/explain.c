@@ -12,15 +12,15 @@
 enum { TOP_DEFAULT = 12, REST_LEAST = 40 };
 
 static struct {
-    crn_list words; /* captures, the block's name */
+    crn_list words; /* captures, then the block's name */
     const char *where;
-    char *from, *to; /* --latency; NULL: none */
-    uint64_t slow;   /* ns; 0: the 99th percentile */
+    char *from, *to; /* of --latency; NULL: not given */
+    uint64_t slow;   /* ns; 0: from the 99th percentile */
     long top;
     bool json;
 } given = {.top = TOP_DEFAULT};
 
-/* "16.7ms" or ">= 16.7ms", and "> 16.7ms", which is a nanosecond more. */
+/* Parses "16.7ms" and ">= 16.7ms" alike; for "> 16.7ms" adds a nanosecond. */
 static void set_slow(struct argp_state *state, const crn_option *option, char *value)
 {
     const char *time = value + strspn(value, "> ");
@@ -73,7 +73,7 @@ static const char doc[] =
     "0, or 2 "
     "for bad input.";
 
-/* Returns a bitmap of the spans to explain; NULL after printing an error. */
+/* Returns a bitmap of the spans to explain. On an error prints a message and returns NULL. */
 static uint64_t *choose(const crn_span_source *source, const char *block)
 {
     uint8_t *named = crn_span_source_named(source, block);
@@ -100,7 +100,7 @@ void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chos
                      void (*print)(FILE *, const crn_explain_report *))
 {
     crn_explain *explain = make(report, chosen, UINT64_MAX, report->slow);
-    /* If a few outliers make half of the variance, explains the others as well. */
+    /* If few outliers make half of the variance, explains the others, too. */
     bool few = explain->count >= REST_LEAST && explain->half <= explain->count / 20;
     crn_explain *rest = few && explain->variance > 0 ? make(report, chosen, explain->p95, 0) : NULL;
     report->explain = explain;

@@ -16,9 +16,9 @@
 #include "spans/spans.h"
 
 typedef struct target {
-    const char *suffix, *other; /* of files of this format; the first is used for output */
+    const char *suffix, *other; /* suffixes of file names; the first is for output */
     crn_format_write *write;
-    crn_format_write_trace *write_trace; /* for formats of spans */
+    crn_format_write_trace *write_trace; /* of formats of spans; else NULL */
 } target;
 
 static const target targets[] = {
@@ -31,7 +31,7 @@ enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 static struct {
     crn_list captures;
     const char *output, *metric;
-    int to; /* index of targets; below 0: by the output's name */
+    int to; /* index of `targets`; below 0: chosen by the output's name */
     bool no_times, redact;
 } given = {.to = -1};
 
@@ -39,7 +39,7 @@ static const target *chosen;
 
 typedef struct source {
     crn_profile *profile;
-    crn_trace *trace; /* NULL for formats without spans */
+    crn_trace *trace; /* NULL if the format has no spans */
 } source;
 
 static const crn_option options[] = {
@@ -83,7 +83,7 @@ static const target *target_of_output(const char *output)
     return &targets[0];
 }
 
-/* Returns -1 after printing an error if there is no such metric. */
+/* Returns the metric to write. On an error prints a message and returns -1. */
 static int metric_find(const crn_profile *profile)
 {
     if (!given.metric)
@@ -133,8 +133,8 @@ static int capture_export(const source *source)
     return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }
 
-/* Loads what the format needs. Without spans the output would look like that of an idle program, so
- * this is an error. */
+/* Loads what the format needs. A missing trace is an error: the output would look like an idle
+ * program's. */
 static bool source_open(source *source)
 {
     bool spans = chosen->write_trace != NULL;

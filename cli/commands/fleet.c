@@ -12,7 +12,7 @@
 #include "spans/spans.h"
 
 static struct {
-    crn_list words; /* the question, and what it is about */
+    crn_list words; /* the question, then its arguments */
     crn_fleet_given fleet;
     crn_list where;
     const char *service, *metric, *output, *cluster, *by, *since;
@@ -136,7 +136,7 @@ static int diff(crn_database *database)
     return compare(database, filters);
 }
 
-/* Compares the time since an age with as much before it. The unit of an age is its last letter:
+/* Compares the runs since an age with those of as much time before. An age ends with its unit:
  * twice 7d is 14d. */
 static int regressions(crn_database *database)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn gate: compares a run with a baseline that is committed, for continuous integration.
+ * cairn gate: compares a run with a committed baseline, for continuous integration.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 static struct {
     crn_list captures;
     const char *baseline, *metric;
-    double tolerance, share; /* of 1; below 0: as in the baseline */
+    double tolerance, share; /* as a fraction of 1; below 0: as in the baseline */
     bool update, markdown, json;
 } given = {.tolerance = -1, .share = -1};
 
@@ -63,7 +63,7 @@ static const char doc[] =
     "0; 1 if something costs more than allowed; 2 for bad input. docs/WHY.md has recipes for "
     "GitLab, GitHub and plain shell.";
 
-/* Loads a capture or another tool's file, then sets `*imported`; several captures are added up. */
+/* Loads one or several captures, merged; or one file of another tool, and then sets `*imported`. */
 static crn_profile *load(bool *imported)
 {
     char head[5] = "";
@@ -79,8 +79,8 @@ static crn_profile *load(bool *imported)
     return crn_convert_read(path, &(crn_convert_options){.format = -1});
 }
 
-/* Returns the metric to use by default: ticks or instructions, which are the same in each run,
- * otherwise calls. */
+/* Returns the default metric: ticks or instructions, which are equal in all runs; otherwise
+ * calls. */
 static const char *usual_metric(const crn_profile *profile)
 {
     static const char *const names[] = {"ticks", "instructions"};
@@ -92,7 +92,7 @@ static const char *usual_metric(const crn_profile *profile)
     return "calls";
 }
 
-/* Takes tolerances of contexts over to the new profile. */
+/* Returns the tolerances of the new profile's contexts: those of equal contexts in the old one. */
 static double *keep_tolerances(const crn_baseline *old, const crn_profile *profile)
 {
     double *own = crn_calloc(profile->context_count, sizeof *own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn import: makes a capture from other tools' files, with canonical stacks.
+ * cairn import: makes a capture of other tools' files, with canonical paths.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 static struct {
     crn_list files;
     const char *output, *metric, *sources;
-    int from; /* below 0: recognised */
+    int from; /* below 0: recognised by content */
     bool run, split, tolerant;
 } given = {.from = -1};
 
@@ -56,7 +56,7 @@ static const char doc[] =
     "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
-/* Returns true if the output may be written. It may exist, and be the capture that was exported. */
+/* Returns true if the output may be written: it is no input and, unless -o names it, new. */
 static bool output_is_good(const char *input, const char *output)
 {
     if (!given.output && access(output, F_OK) == 0)
@@ -68,7 +68,7 @@ static bool output_is_good(const char *input, const char *output)
     return false;
 }
 
-/* Reads all files; several are added up. NULL after printing an error. */
+/* Reads and merges all files. On an error prints a message and returns NULL. */
 static crn_profile *read_all(const crn_convert_options *options)
 {
     size_t count = given.files.count, read = 0;

@@ -14,7 +14,7 @@ static struct {
     crn_list captures;
     const char *from, *to;
     uint64_t deadline;
-    double fail_above; /* of 1; below 0: not requested */
+    double fail_above; /* as a fraction of 1; below 0: not requested */
     long top;
     bool json;
 } given = {.top = TOP_DEFAULT, .fail_above = -1};

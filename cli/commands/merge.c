@@ -49,7 +49,7 @@ static bool output_is_good(void)
     return true;
 }
 
-/* Reports how well the clocks of several processes agree. */
+/* Prints how well the clocks of several processes agree. */
 static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *output)
 {
     if (trace->process_count < 2)
@@ -78,7 +78,7 @@ static int run(void)
         output_is_good()
             ? crn_cli_load_spans(given.captures.list, given.captures.count, given.tolerant, &trace)
             : NULL;
-    crn_trace_clocks clocks = {0}; /* redacted captures have no machines */
+    crn_trace_clocks clocks = {0}; /* taken before redaction, which removes machines */
     if (trace)
         clocks = crn_trace_clocks_of(trace);
     if (profile && given.redact)

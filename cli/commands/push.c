@@ -61,7 +61,7 @@ static void note_result(void *data, const crn_round_result *result)
         *status = CRN_EXIT_BAD;
 }
 
-/* First what was kept, then the captures given. While the server takes nothing these are kept. */
+/* Sends the spool's captures, then those given. If the server takes nothing, spools these. */
 static int push_all(crn_database *database, crn_fleet_labels *labels)
 {
     int status = CRN_EXIT_OK;

@@ -17,13 +17,13 @@
 enum { SQL_MAX = 1 << 20 };
 
 static struct {
-    crn_list words; /* captures, the question */
+    crn_list words; /* captures, then the query */
     const char *sql, *file;
     bool csv, json, schema;
 } given;
 
-/* Takes the question and "-" from the words. A question contains a space; paths with spaces can be
- * given with -f. */
+/* Takes the query and "-" off the words. A query contains a space; if a path does, the query must
+ * come from -f. */
 static void check(struct argp_state *state)
 {
     crn_list *words = &given.words;
@@ -79,7 +79,7 @@ static void unload(loaded *loaded)
     crn_free((void *)loaded->shown);
 }
 
-/* Profiles with functions for addresses; spans refer to the recorded ones. */
+/* Loads profiles, with functions for addresses. Spans refer to the recorded profiles. */
 static bool load(loaded *loaded, crn_error *error)
 {
     *loaded = (struct loaded){.files = crn_calloc(given.words.count, sizeof *loaded->files),

@@ -56,7 +56,7 @@ static void check(struct argp_state *state)
                    "only one of --flat, --tree, --stack, --compare, --zero and --dot can be given");
     if (given.compare && given.metrics)
         argp_error(state, "--compare names its metrics itself");
-    if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* it has an order of its own */
+    if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* orders by the difference */
         argp_error(state, "--compare takes only --sort self and --sort total");
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
     if (given.keep && (given.tree || given.compare || by_sequence))
@@ -210,7 +210,8 @@ static int report_print(crn_report *report)
     return CRN_EXIT_OK;
 }
 
-/* Joins paths: "a, b, c"; of many the first and the number of others. Free it. */
+/* Joins paths: "a, b, c"; of more than FEW, names the first and how many more. Free the result with
+ * crn_free. */
 static char *join(char *const *paths, size_t count)
 {
     enum { FEW = 4, MORE = 32 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn run: starts a program with profiling. A host runs a script; native programs get the
+ * cairn run: starts a program with profiling. A host runs a script; a native program gets the
  * capture's path in CAIRN_OUT.
  */
 #include <errno.h>
@@ -20,18 +20,18 @@
 #include "commands.h"
 
 static struct {
-    crn_list pass;     /* options for the host, as given */
-    crn_list recorded; /* those of them that native programs know, too */
+    crn_list pass;     /* options for the host */
+    crn_list recorded; /* options of `pass` that libcairn in native programs has, too */
     crn_list labels;
-    const char *output;     /* as given, then its target */
-    const char *host_only;  /* an option that only the Lua host knows */
-    const char *not_alloc;  /* an option that excludes --alloc */
+    const char *output;     /* as given; then with symbolic links followed */
+    const char *host_only;  /* given option that only the Lua host has */
+    const char *not_alloc;  /* given option that excludes --alloc */
     const char *alloc_mean; /* "exact", a number, or NULL */
     uint64_t period_ns;     /* 0: not given */
     bool alloc, locks, stacks, outside, quiet;
-    int mode_count, word; /* word: index of a choice, which is not used */
-    long number;          /* likewise */
-    char **program;       /* with its arguments */
+    int mode_count, word; /* word: a choice's index, not used */
+    long number;          /* not used */
+    char **program;       /* program and its arguments */
     int count;
 } given;
 
@@ -46,7 +46,7 @@ static void pass(struct argp_state *state, const crn_option *option, char *value
     crn_list_add(&given.pass, text);
 }
 
-/* Options of how a program is recorded. They exclude --alloc for native programs. */
+/* Takes an option on what to record. Native programs cannot have it together with --alloc. */
 static void record(struct argp_state *state, const crn_option *option, char *value)
 {
     static char on[] = "on", sampled[] = "sampled", first[] = "first";
@@ -77,7 +77,7 @@ static void set_rate(struct argp_state *state, const crn_option *option, char *v
     record(state, option, value);
 }
 
-/* Passes the period on in ns. */
+/* Passes the period on, in ns. */
 static void set_period(struct argp_state *state, const crn_option *option, char *value)
 {
     char text[32];
@@ -231,7 +231,7 @@ static bool is_elf(const char *path)
     char magic[4] = {0};
     struct stat stat_buffer;
     if (stat(path, &stat_buffer) != 0 || !S_ISREG(stat_buffer.st_mode))
-        return false; /* never open pipes */
+        return false; /* never opens pipes */
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -240,7 +240,7 @@ static bool is_elf(const char *path)
     return is;
 }
 
-/* Sets the path of the program: a file here, or else one on PATH. */
+/* Sets the program's path: `name` if there is such a file, else one on PATH. */
 static void find_program(const char *name, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s", name);
@@ -248,7 +248,7 @@ static void find_program(const char *name, char path[PATH_MAX])
         snprintf(path, PATH_MAX, "%s", name);
 }
 
-/* Returns the capture's name for a program: fib.cairn for fib.lua, stdin.cairn for -. */
+/* Returns the capture's default name: fib.cairn for fib.lua, stdin.cairn for -. */
 static char *output_name(const char *program)
 {
     const char *slash = strrchr(program, '/');
@@ -261,7 +261,7 @@ static char *output_name(const char *program)
     return name;
 }
 
-/* Returns an absolute path, because the program may change its directory first. Free it. */
+/* Returns an absolute path: the program may change its directory. Free it with crn_free. */
 static char *absolute(const char *output)
 {
     char here[PATH_MAX];
@@ -322,14 +322,14 @@ static int run_native(const char *path, bool script)
     return status;
 }
 
-/* Returns true if the program cannot be read and is not named like a script: for scripts the host
- * itself reports what is wrong. */
+/* Returns true if the program cannot be read and is not named like a script. For scripts the host
+ * prints what is wrong. */
 static bool is_mistaken(const char *program)
 {
     return strcmp(program, "-") != 0 && !crn_run_suffix(program) && access(program, R_OK) != 0;
 }
 
-/* Replaces %p by this process's pid, which the host will have. */
+/* Replaces %p by this process's pid, which the host keeps. */
 static char *numbered(const char *output)
 {
     char *name = crn_strdup(output);
@@ -375,7 +375,8 @@ static int run(void)
 {
     const char *program = given.program[0];
     char *named = given.output ? NULL : output_name(program);
-    given.output = crn_output_target(named ? named : given.output); /* the runtime follows none */
+    given.output = crn_output_target(named ? named : given.output); /* the runtime follows no
+                                                                       links */
     crn_free(named);
     if (strcmp(program, "-") == 0)
         return run_script(program);

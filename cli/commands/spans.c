@@ -17,7 +17,7 @@ static struct {
     const char *block, *by, *where;
     int sort;          /* crn_span_sort */
     long top, slowest; /* below 0: not given */
-    double fail_above; /* of 1; below 0: not requested */
+    double fail_above; /* as a fraction of 1; below 0: not requested */
     bool missing, histograms, json, is_slowest;
 } given = {.top = -1, .slowest = SLOWEST_DEFAULT, .fail_above = -1};
 
@@ -91,7 +91,8 @@ static uint32_t rows_of(long asked, uint32_t otherwise)
                                                     : (uint32_t)asked;
 }
 
-/* Returns, by block, 1 if it has that name; several may share it. */
+/* Returns, by block, 1 if it has the name, which several may have. Sets `*any` if a chosen span has
+ * such a block. */
 static uint8_t *blocks_named(const crn_spans_report *report, const char *name, bool *any)
 {
     uint8_t *kept = crn_calloc(report->source.profile->block_count, 1);

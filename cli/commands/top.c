@@ -34,7 +34,7 @@ static void set_delay(struct argp_state *state, const crn_option *option, char *
     given.choice.delay = delay;
 }
 
-/* "frame=16.7ms" */
+/* Parses "frame=16.7ms". */
 static void set_deadline(struct argp_state *state, const crn_option *option, char *value)
 {
     crn_top_deadlines *deadlines = &given.options.deadlines;

@@ -93,8 +93,8 @@ static bool read_files(crn_view *view)
     return true;
 }
 
-/* Blocks the signals that end the server, so that only the main thread waits for them; threads
- * started later inherit that. Files are read before, while signals still end the process. */
+/* Blocks the signals that end the server, so that only the main thread waits for them: later
+ * threads inherit the mask. Called after files are read, during which signals end the process. */
 static sigset_t signals_block(void)
 {
     sigset_t ends;
@@ -106,7 +106,7 @@ static sigset_t signals_block(void)
     return ends;
 }
 
-/* Waits for such a signal. A second one ends the process at once. */
+/* Waits for one of these signals. A second one ends the process at once. */
 static void wait_for_end(const sigset_t *ends)
 {
     int which;
@@ -115,7 +115,7 @@ static void wait_for_end(const sigset_t *ends)
     pthread_sigmask(SIG_UNBLOCK, ends, NULL);
 }
 
-/* Returns freed memory to the system: malloc would keep it, for each thread. */
+/* Makes malloc return freed memory to the system, which it would keep for each thread. */
 static void keep_little(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 18);
@@ -123,8 +123,8 @@ static void keep_little(void)
     mallopt(M_ARENA_MAX, 1);
 }
 
-/* Keeps the memory of one or two columns: answers allocate a few numbers a context again and again,
- * and returning those pages would take half of their time. */
+/* Lets malloc keep the memory of one or two columns: answers allocate arrays by context again and
+ * again, and returning their pages would take half of the time. */
 static void keep_for_answers(const crn_view *view)
 {
     enum { LEAST = 1 << 18, MOST = 20 << 20 };
@@ -139,7 +139,8 @@ static void keep_for_answers(const crn_view *view)
     mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
-/* Spans are read while the page is already in use. Returns NULL after printing an error. */
+/* Starts the server, and a thread that reads spans while the page is in use. On an error prints a
+ * message and returns NULL. */
 static struct MHD_Daemon *begin(crn_view *view)
 {
     struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);

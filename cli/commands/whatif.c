@@ -126,8 +126,8 @@ static bool is_named(const crn_profile *profile, uint32_t block, const char *nam
     return strcmp(profile->blocks[block].name, name) == 0;
 }
 
-/* Returns, by block, 1 if it has the name; several may share it. NULL after printing an error if no
- * span has such a block. */
+/* Returns, by block, 1 if it has the name, which several may have. If no span has such a block,
+ * prints a message and returns NULL. */
 static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
 {
     const crn_profile *profile = report->profile;
@@ -147,7 +147,7 @@ static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
     return NULL;
 }
 
-/* Calls `set` for each block of the name, or for all blocks without one. */
+/* Calls `set` for each block that a change names; for a change without a name, for all. */
 static bool apply(const crn_whatif_report *report, const changes *changes,
                   void (*set)(void *array, uint32_t block, double value), void *array)
 {
@@ -174,7 +174,7 @@ static void set_count(void *array, uint32_t block, double value)
     ((uint32_t *)array)[block] = (uint32_t)value;
 }
 
-/* Sets the blocks of "NAME" or "NAME=PERIOD". */
+/* Makes the blocks of "NAME" or "NAME=PERIOD" timers. */
 static bool set_timer(const crn_whatif_report *report, const char *text, crn_replay_setup *setup)
 {
     char *name = crn_strdup(text), *equals = strrchr(name, '=');
@@ -197,7 +197,7 @@ static bool set_timer(const crn_whatif_report *report, const char *text, crn_rep
     return good;
 }
 
-/* Sets the kind of rest of the blocks of these names. */
+/* Sets the kind of rest for the named blocks. */
 static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn_rest kind,
                      uint8_t *rest)
 {
@@ -213,7 +213,8 @@ static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn
     return true;
 }
 
-/* Returns, by span, 1 if it is below the path "a,b". */
+/* Returns, by span, 1 if the path "a,b" leads to it. On an error prints a message and returns
+ * NULL. */
 static uint8_t *read_context(const crn_whatif_report *report, const char *context)
 {
     uint8_t *path[MOST_PATH] = {NULL}, *below = NULL;
@@ -238,8 +239,8 @@ static uint8_t *read_context(const crn_whatif_report *report, const char *contex
     return below;
 }
 
-/* Sets the spans to scale, unless it is all of them. Returns false after printing an error if there
- * are none. */
+/* Sets `*kept` to the spans below `context`, NULL without a context. On an error, or if no span is
+ * below it, prints a message and returns false. */
 static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
 {
     *kept = NULL;
@@ -263,7 +264,8 @@ static bool is_of_pool(const crn_whatif_report *report, const crn_replay_pool *p
     return false;
 }
 
-/* Refuses a number of threads for a block that has no pool. */
+/* Returns false, after printing a message, if a number of threads is for jobs that no pool
+ * takes. */
 static bool pools_are_there(const crn_whatif_report *report, const changes *threads)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
@@ -328,7 +330,7 @@ static void show(crn_whatif_report *report)
     report->effects = NULL;
 }
 
-/* Combines the capture's notes with the user's options. */
+/* Reads the setup from the capture's notes, and applies the options. */
 static bool make_setup(const crn_whatif_report *report, crn_replay_setup *setup)
 {
     *setup = crn_replay_setup_read(report->profile);
@@ -340,8 +342,7 @@ static bool make_setup(const crn_whatif_report *report, crn_replay_setup *setup)
         if (!set_timer(report, given.timers.list[i], setup))
             return false;
     for (size_t i = 0; i < given.queues.count; i++) {
-        /* If the capture has no note about the queue, the recording is assumed to have had this
-         * capacity. */
+        /* Without a note on the queue, the recording is assumed to have had this capacity. */
         const crn_whatif_change *queue = &given.queues.list[i];
         for (uint32_t b = 0; b < report->profile->block_count; b++)
             if (is_named(report->profile, b, queue->name) && !setup->capacity[b])

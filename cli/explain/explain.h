@@ -24,7 +24,7 @@ typedef struct crn_explain_report {
     uint32_t top;                   /* limit on rows of each table; UINT32_MAX: none */
 } crn_explain_report;
 
-/* Explains the chosen spans (a bitmap) and calls the printer. `report` has everything but the
+/* Explains the chosen spans (a bitmap) and calls the printer. `report` has all members but the
  * explanations. */
 void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chosen,
                      void (*print)(FILE *, const crn_explain_report *));

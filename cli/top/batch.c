@@ -100,7 +100,7 @@ int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *cho
             break;
         print(out, options->path, &look, choice);
         if (fflush(out) != 0 || (look.state >= CRN_TOP_STOPPED && !options->count))
-            break; /* the reader went away, or nothing more will come */
+            break; /* nobody reads the output, or nothing more will come */
     }
     crn_top_look_free(&look);
     crn_symbols_cache_free(names);
