@@ -375,8 +375,7 @@ static int run(void)
 {
     const char *program = given.program[0];
     char *named = given.output ? NULL : output_name(program);
-    given.output = crn_output_target(named ? named : given.output); /* the runtime follows no
-                                                                       links */
+    given.output = crn_output_target(named ? named : given.output); /* the runtime does not */
     crn_free(named);
     if (strcmp(program, "-") == 0)
         return run_script(program);

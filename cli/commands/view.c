@@ -176,7 +176,7 @@ static int serve(crn_view *view)
     wait_for_end(&ends);
     if (atomic_load(&view->readers)) {
         crn_view_uploads_remove(view);
-        _exit(CRN_EXIT_OK); /* does not wait for running answers */
+        _exit(CRN_EXIT_OK); /* does not wait for readers */
     }
     crn_view_stop(daemon);
     crn_view_uploads_remove(view);

@@ -48,11 +48,9 @@ typedef struct crn_table {
     size_t name_width; /* names are padded to it, so that locations align */
     size_t name_least; /* width of names for which columns are hidden; 0: CRN_TABLE_NAME_MIN */
     size_t limit;      /* columns of the terminal left for name and location; 0: unlimited */
-    unsigned rank;     /* rank of columns to be added; 0: never hidden; intervals:
-                          CRN_RANK_INTERVAL */
-    const crn_profile *profile; /* shows its blocks with lexical parents (nesting.h); NULL:
-                                   without */
-    const crn_profile *other;   /* second profile whose blocks are shown; or NULL */
+    unsigned rank;     /* rank of columns to be added; 0: never hidden */
+    const crn_profile *profile; /* for lexical parents of its blocks (nesting.h); or NULL */
+    const crn_profile *other;   /* the same, if blocks of two profiles are shown */
     uint32_t within;            /* lexical parent not to repeat: it is the row above */
     bool exact;                 /* locations have column numbers, too */
 } crn_table;

@@ -23,8 +23,7 @@ typedef struct crn_whatif_report {
     const crn_outcome *outcome;
     const crn_effects *effects; /* NULL: no table of savings */
     bool changed;               /* the scenario differs from the recording */
-    uint32_t block;             /* its throughput and latency are shown; UINT32_MAX: those of root
-                                   spans */
+    uint32_t block;             /* shown with throughput and latency; UINT32_MAX: root spans */
     crn_latency recorded, predicted;
     size_t speedup_count;
     const crn_whatif_change *speedups;

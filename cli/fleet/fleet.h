@@ -38,8 +38,7 @@ enum { CRN_FLEET_LABELS = 64 };
 typedef struct crn_fleet_labels {
     crn_push_label list[CRN_FLEET_LABELS];
     size_t count;
-    char *texts; /* owns the texts of labels from the environment, or from the file beside a
-                    capture */
+    char *texts; /* owns texts of the environment, or of the labels file */
     char host[256], service[256];
 } crn_fleet_labels;
 

@@ -78,8 +78,8 @@ char *crn_fleet_labels_path(const char *capture)
     return path;
 }
 
-/* Writes a key or value. A line is KEY=VALUE, with
- * for a newline and \\ for a backslash. */
+/* Writes a key or value. A line is KEY=VALUE, with \n for a newline and \\ for
+ * a backslash. */
 static void write_text(FILE *file, const char *text)
 {
     for (; *text; text++)

@@ -169,8 +169,7 @@ static bool save(const crn_watch *watch, const crn_profile *profile, const char 
 }
 
 /* Removes the spans from a capture and does not merge it, as the database may show a part of this
- * run.
- */
+ * run. */
 static void reduce(const crn_watch *watch, crn_watched *capture, const char *path,
                    crn_profile *profile)
 {

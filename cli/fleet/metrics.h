@@ -25,8 +25,7 @@ void crn_metrics_lines_free(crn_metrics_lines *lines);
 typedef struct crn_metrics_server crn_metrics_server;
 
 /* Serves /metrics on the loopback interface, from a thread. On an error prints a message and
- * returns NULL.
- */
+ * returns NULL. */
 crn_metrics_server *crn_metrics_serve(unsigned port);
 void crn_metrics_stop(crn_metrics_server *server);
 /* Replaces what is served by the lines of all captures. */

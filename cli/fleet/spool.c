@@ -134,8 +134,7 @@ void crn_spool_limit(const char *folder, uint64_t keep)
     crn_watch watch;
     if (!open_folder(&watch, folder))
         return;
-    crn_watch_delete(&watch, 0, keep); /* sorts by age; deletes nothing, as sent captures are
-                                          gone */
+    crn_watch_delete(&watch, 0, keep); /* sorts by age; sent captures are already gone */
     crn_watch_merge(&watch, keep);
     crn_watch_close(&watch);
 }

@@ -11,8 +11,7 @@
 
 typedef enum crn_query_form {
     CRN_QUERY_TABLE,
-    CRN_QUERY_CSV,  /* RFC 4180, but with "
-                       " at line ends */
+    CRN_QUERY_CSV,  /* RFC 4180, but with "\n" at line ends */
     CRN_QUERY_JSON, /* docs/REPORT_JSON.md */
     CRN_QUERY_FORMS
 } crn_query_form;

@@ -33,8 +33,7 @@ typedef struct crn_report {
     uint32_t ready;    /* with `waits`: metric of time while no core was free; 0: none */
     bool ready_column; /* `ready` gets a column: it is not in `metrics` */
     bool calls;        /* calls get a column: they were recorded, and are not the first metric */
-    uint32_t small;    /* metric of calls of functions that --small leaves out; it gets a column; 0:
-                          none */
+    uint32_t small;    /* metric of calls that --small leaves out; gets a column; 0: none */
     crn_sort sort;
     uint32_t top;       /* limit on rows of each part; 0: none */
     double threshold;   /* smallest share to show, 0 to 1 */

@@ -27,8 +27,7 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
 static void print_totals(FILE *out, const crn_profile *profile)
 {
     const char *joint = "";
-    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* memory has lines of its
-                                                                        own */
+    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* has its own lines */
     for (uint32_t i = 0; i < profile->metric_count; i++) {
         uint32_t m = i < CRN_METRIC_FIXED ? crn_metric_order[i] : i;
         char figure[CRN_FIGURE_SIZE];

@@ -49,8 +49,7 @@ static const char *library_of(const crn_run *run)
 /* ---- before the program ------------------------------------------------------------ */
 
 /* Reads the path of the program's dynamic loader, which acts on LD_PRELOAD. Returns false for a
- * program without one.
- */
+ * program without one. */
 static bool read_loader(int file, const Elf64_Ehdr *header, char path[LOADER_SIZE])
 {
     for (unsigned i = 0; i < header->e_phnum && header->e_phentsize == sizeof(Elf64_Phdr); i++) {

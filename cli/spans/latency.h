@@ -24,8 +24,7 @@ typedef struct crn_latency_report {
     const char *from, *to; /* span names */
     uint64_t deadline;     /* ns; 0: none */
     uint32_t top;
-    uint32_t frames; /* limit on frames in the JSON; with more results, a frame stands for
-                        several */
+    uint32_t frames; /* limit on frames in the JSON: a frame may stand for several results */
     crn_latencies latencies;
 
     /* crn_latency_measure sets all that follows. */

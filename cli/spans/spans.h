@@ -24,9 +24,8 @@ typedef struct crn_spans_report {
     crn_spans_view view;
     crn_span_sort sort;
     uint32_t top, slowest;         /* UINT32_MAX: all */
-    const crn_span_table *table;   /* table of blocks, if already computed; or NULL */
-    const crn_span_parts *longest; /* at least `slowest` slowest spans, if already computed; or
-                                      NULL */
+    const crn_span_table *table;   /* of blocks, if computed; or NULL */
+    const crn_span_parts *longest; /* `slowest` or more slowest spans, if computed; or NULL */
     crn_missing missing;           /* with CRN_SPANS_VIEW_MISSING */
     crn_span_groups groups;        /* with CRN_SPANS_VIEW_GROUPS */
     const char *by;                /* the argument of --by */

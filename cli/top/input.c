@@ -148,8 +148,7 @@ static void do_enter(context *context)
         return;
     if (choice->view != CRN_TOP_FOCUS)
         choice->back = choice->view;
-    choice->view = CRN_TOP_VIEWS; /* so that show() also resets the cursor if the view is the focus
-                                     already */
+    choice->view = CRN_TOP_VIEWS; /* makes show() reset the cursor, also from focus to focus */
     show(choice, CRN_TOP_FOCUS);
     if (choice->sort == CRN_TOP_BY_SELF)
         choice->sort = CRN_TOP_BY_INCLUSIVE;

@@ -141,8 +141,7 @@ static void put_functions(const window *window, const crn_top_rows *rows, const 
     crn_block_cost_free(&calls);
 }
 
-/* Adds the self costs of addresses to their lines; of those without a line, to the function's.
- */
+/* Adds the self costs of addresses to their lines; of those without a line, to the function's. */
 static void put_addresses(const window *window, const crn_top_look *look, const uint64_t *costs)
 {
     for (uint32_t b = 1; b < look->read->block_count; b++) {

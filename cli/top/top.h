@@ -74,8 +74,7 @@ typedef struct crn_top_spans {
     uint32_t block_count;
     uint64_t *deadlines; /* by block, ns; 0: none */
     uint64_t length;     /* ns, the last recorded moment */
-    bool compared;       /* `since` is set: it has the spans that ended after the previous
-                            snapshot */
+    bool compared;       /* `since` has the spans that ended after the previous snapshot */
     crn_top_span_table all, since;
 } crn_top_spans;
 
@@ -94,11 +93,9 @@ typedef struct crn_top_look {
     uint64_t taken_ns;         /* CLOCK_MONOTONIC, halfway through reading */
     double interval;           /* seconds since the previous snapshot; 0: the first of this run */
     crn_profile *profile;      /* NULL: nothing was read */
-    crn_profile *read;         /* as recorded, if with addresses for which `profile` has functions;
-                                  or NULL */
+    crn_profile *read;         /* as recorded, if `profile` has functions for addresses; or NULL */
     crn_symbols_place *places; /* by block of `read` */
-    uint64_t *gained[CRN_METRIC_MAX]; /* source view: gain in self cost since the previous snapshot,
-                                         by block of `read` */
+    uint64_t *gained[CRN_METRIC_MAX]; /* source view: by block of `read`, new self cost */
     crn_since since;                  /* difference of `profile` */
     crn_lanes lanes, lanes_before;
     crn_top_spans *spans; /* with CRN_TOP_SPANS; otherwise NULL */
@@ -108,15 +105,13 @@ typedef struct crn_top_look {
     uint64_t samples;     /* number of samples since the previous snapshot */
     bool here;            /* the process runs on this machine */
     double cpu;           /* processors used since the previous snapshot; below 0: unknown */
-    double cpu_s, cpu_at; /* the process's processor seconds so far, below 0: unknown; their
-                             CLOCK_MONOTONIC */
+    double cpu_s, cpu_at; /* processor seconds so far, below 0: unknown; CLOCK_MONOTONIC */
 } crn_top_look;
 
 void crn_top_look_free(crn_top_look *look);
 
 /* Takes a snapshot of `path` with what `needs` asks for. `before` is the last readable snapshot, or
- * NULL; the caller keeps it. All snapshots of a path share `names`.
- */
+ * NULL; the caller keeps it. All snapshots of a path share `names`. */
 crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_needs needs,
                                crn_symbols_cache *names);
 
@@ -173,8 +168,7 @@ typedef struct crn_top_choice {
     bool typing;  /* the filter is being typed */
     char filter[128], filter_before[128];
     char focus[256];        /* block, as crn_reference_spell writes it; "": none */
-    uint64_t selected;      /* identity of the row that the cursor follows; 0: it stays at the first
-                               row */
+    uint64_t selected;      /* identity of the row that the cursor follows; 0: the first row */
     uint32_t cursor, first; /* indices of rows: at the cursor; the first shown */
     crn_top_fold *folds;    /* sorted by identity */
     uint32_t fold_count;
@@ -216,8 +210,7 @@ typedef struct crn_top_rows {
     const crn_metric_info *info;
     bool calls; /* calls were counted, and are not `metric` */
     crn_top_view view;
-    crn_profile *owned; /* derived profile, into which rows may point in place of the snapshot's; or
-                           NULL */
+    crn_profile *owned; /* derived profile that rows may point into; or NULL */
     char *source;       /* text of the source view */
     const crn_profile *looked_at;
     char remark[256]; /* why there are no rows, or "" */
@@ -289,8 +282,7 @@ typedef struct crn_top_history {
     unsigned run;
     uint32_t count; /* number of snapshots, at most CRN_TOP_HISTORY */
     double cpu[CRN_TOP_HISTORY];
-    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* per second; of a level, such as live bytes,
-                                                      its value */
+    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* a second; of a level its value */
 } crn_top_history;
 
 void crn_top_history_add(crn_top_history *history, const crn_top_look *look);

@@ -82,8 +82,7 @@ typedef struct layout {
     const crn_profile *profile, *whole;
     uint64_t *totals, *whole_totals, *calls, *cycles;
     uint32_t *first, *sibling; /* by context; 0: none, as the root is nobody's child */
-    uint8_t *matching;         /* by context: 1 if it or a descendant matches the filter; NULL: all
-                                  match */
+    uint8_t *matching;         /* by context: 1 if it or one below matches; NULL: all */
     bool upside_down;
     level *levels;
     uint32_t height, capacity;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a request to a reply: parses the query, runs the answer, and captures its output.
+ * Makes a reply of a request: parses the path, runs the answer, and captures its output.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 
 /* ---- answers ---- */
 
-/* Runs the answer. Returns its output, or NULL and a message; free it with free. */
+/* Runs the answer. Returns its output; free it with free. On an error returns NULL and sets
+ * `message`. */
 static char *answer_text(crn_view *view, const crn_view_query *query, crn_view_answer *answer,
                          size_t *size, char *message, size_t message_size)
 {
@@ -35,8 +36,8 @@ static char *answer_text(crn_view *view, const crn_view_query *query, crn_view_a
 
 /* ---- cached answers ---- */
 
-/* Returns a cache key: the request and the generations of its files. Each text is preceded by its
- * length, so that different requests have different keys. */
+/* Returns a cache key: the request, and the generations of all files. Lengths precede texts, so
+ * that different requests have different keys. */
 static char *key_of(const crn_view *view, const crn_view_query *query)
 {
     char *key = NULL;
@@ -81,7 +82,7 @@ static void kept_free(crn_view *view, unsigned place)
     *kept = (crn_view_kept){0};
 }
 
-/* Stores an answer; takes ownership of the key. The oldest answers are dropped. */
+/* Stores an answer in place of the oldest ones. Takes ownership of the key. */
 static void kept_put(crn_view *view, char *key, const crn_view_reply *reply)
 {
     char *body = reply->size <= CRN_VIEW_KEPT_SIZE / 2 ? malloc(reply->size + 1) : NULL;
@@ -121,9 +122,9 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
     char message[1024];
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
-    /* The list of captures changes by itself, and opening a file changes it. */
+    /* The list of captures changes by itself; opening a file changes it. */
     bool cached = answer != crn_view_captures && strcmp(query->route, "open") != 0 &&
-                  strncmp(query->route, "fleet", 5) != 0; /* a database changes by itself */
+                  strncmp(query->route, "fleet", 5) != 0; /* as does a database */
     char *key = cached ? key_of(view, query) : NULL;
     if (!kept_find(view, key, &reply)) {
         reply.body = answer_text(view, query, answer, &reply.size, message, sizeof message);
@@ -133,7 +134,7 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
         }
     }
     if (answer == crn_view_explain || answer == crn_view_whatif)
-        malloc_trim(0); /* answers allocate much, and fragments of other allocations lie between */
+        malloc_trim(0); /* answers allocate much, between which others stay */
     pthread_mutex_unlock(&view->lock);
     free(key);
     return reply.body ? reply : crn_view_reply_problem(400, message);
@@ -199,7 +200,7 @@ static crn_view_reply reply_error(unsigned status, const char *text)
     return reply;
 }
 
-/* Compares in constant time. */
+/* Compares in constant time, so that time tells nothing about the secret. */
 static bool is_token(const crn_view *view, const char *text)
 {
     unsigned char different = 0;

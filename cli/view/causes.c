@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers of cairn explain and cairn whatif, for the page.
+ * The page's answers of cairn explain and cairn whatif.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ bool crn_view_explain(FILE *out, crn_view *view, const crn_view_query *query)
 
 /* ---- what if ---- */
 
-/* Parses "12:2.5": a block and a number above 0. Returns false after printing an error. */
+/* Parses "12:2.5", a block and a number above 0. On an error prints a message and returns false. */
 static bool read_change(const crn_view_file *file, const char *text, uint32_t *block, double *value)
 {
     char *end;

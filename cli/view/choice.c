@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chosen spans: some iterations of a block and everything below them on any lane, or the spans in a
- * range of time, cut off at its ends, or both.
+ * Chooses spans: some iterations of a block with all below them on any lane; or the spans in a
+ * range of time, cut at its ends; or both.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,8 @@ void crn_view_choice_clear(crn_view_choice *choice)
     *choice = (crn_view_choice){0};
 }
 
-/* Reads an integer of the query; an empty value means none. Returns false after printing an error
- * if it is no integer. */
+/* Parses an integer; `otherwise` if it is missing or empty. On an error prints a message and
+ * returns false. */
 static bool integer_of(const crn_view_query *query, const char *key, int64_t otherwise,
                        int64_t least, int64_t *number)
 {
@@ -64,10 +64,10 @@ static bool read_choice(const crn_view_file *file, const crn_view_query *query,
     return true;
 }
 
-/* Counts them by lane, and finds their time range with a margin. */
+/* Counts the chosen spans by lane, and finds their range of time with a margin. */
 static void measure(crn_view_choice *choice)
 {
-    enum { MARGIN = 50 }; /* a fiftieth */
+    enum { MARGIN = 50 }; /* a fiftieth of the range */
     const crn_trace *trace = choice->trace;
     uint64_t from = UINT64_MAX, to = 0;
     choice->by_lane = crn_calloc((size_t)trace->lane_count + 1, sizeof *choice->by_lane);
@@ -86,7 +86,7 @@ static void measure(crn_view_choice *choice)
     choice->to = (to + margin < trace->length ? to + margin : trace->length) + 1;
 }
 
-/* Parses "since" and "until" (ns). Returns false after printing an error. */
+/* Parses "since" and "until" (ns). On an error prints a message and returns false. */
 static bool read_range(const crn_view_file *file, const crn_view_query *query, uint64_t *since,
                        uint64_t *until)
 {
@@ -106,7 +106,7 @@ static bool has_item(const crn_view_query *query, const char *key)
     return text && *text;
 }
 
-/* Returns by span 1 if it is chosen. */
+/* Returns, by span, 1 if it is chosen. */
 static uint8_t *choose(const crn_view_file *file, const crn_iteration_choice *wanted,
                        uint64_t since, uint64_t until)
 {
@@ -119,7 +119,8 @@ static uint8_t *choose(const crn_view_file *file, const crn_iteration_choice *wa
     return kept;
 }
 
-/* Cuts spans off at the ends of the range. Processor time cannot be divided: it becomes unknown. */
+/* Cuts spans at the ends of the range. Their processor time becomes unknown, as it cannot be
+ * divided. */
 static void cut_off(crn_trace *trace, uint64_t since, uint64_t until)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {

@@ -12,7 +12,7 @@
 
 enum { PIXELS_DEFAULT = 700, PIXELS_MAX = 4000, TRACKS_MAX = 64 };
 
-/* Writes a number; null for infinities, which JSON lacks. */
+/* Writes a number; null for NaN and infinity, which JSON lacks. */
 static void write_value(FILE *out, double value)
 {
     if (isfinite(value))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Differences between two files: by block, and as one flame graph.
+ * The page's differences between two files: by block, as one flame graph, and their causes.
  */
 #include "profile/profile.h"
 
@@ -13,7 +13,8 @@
 #include "cli/diff/why.h"
 #include "view.h"
 
-/* Reads the query's files, "before" and "after", and their metric. */
+/* Reads the query's files, "before" and "after", and their metric. On an error prints a message and
+ * returns false. */
 static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
                        uint64_t numbers[CRN_SIDES])
 {
@@ -73,8 +74,8 @@ static void both_make(crn_view_part *part, const crn_diff_input *input)
     part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
 }
 
-/* Compares shares of each side's total instead of costs: the figures before are multiplied so that
- * both totals are equal. */
+/* Sets the factor for figures before. To compare shares in place of costs, it makes both totals
+ * equal. */
 static void both_scale(crn_view_part *part, const crn_diff_input *input, bool shares)
 {
     const uint64_t before = part->others[0], after = part->totals[0];

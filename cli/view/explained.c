@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Explanations of blocks: on demand, and ahead where there are many spans.
+ * Explains blocks: on request, and in advance if they have many spans.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { EXPLAIN_TOP = 12 };
 
-/* Returns a bitmap of the spans of the block; other blocks may have the same name. */
+/* Returns a bitmap of the block's spans, without those of other blocks with its name. */
 static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_t *count)
 {
     uint64_t *chosen = crn_bits_new(source->trace->span_count);
@@ -25,13 +25,14 @@ static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_
     return chosen;
 }
 
-/* Frees the replay before explaining very many spans: both at once would need too much memory. */
+/* Frees the replay before very many spans are explained: both at once would need too much
+ * memory. */
 static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
 {
     enum { FEW = 1 << 22, PART = 4 };
     if (file->trace->span_count <= FEW || count <= file->trace->span_count / PART)
         return;
-    file->no_replay = true; /* in case it has not begun yet */
+    file->no_replay = true; /* in case it is not begun */
     while (file->preparing)
         pthread_cond_wait(&view->looked, &view->lock);
     crn_view_replay_clear(file);
@@ -55,7 +56,7 @@ void crn_view_explanation_write(FILE *out, crn_view *view, crn_view_file *file, 
     crn_free(chosen);
 }
 
-/* Returns the explanation of all spans of a block; free it with free. NULL without memory. */
+/* Returns the explanation of all spans of a block; free it with free. NULL if out of memory. */
 static char *explanation_of(crn_view_file *file, uint32_t block)
 {
     char *text = NULL;
@@ -72,7 +73,7 @@ static char *explanation_of(crn_view_file *file, uint32_t block)
 
 void crn_view_explain_ahead(crn_view *view, crn_view_file *file)
 {
-    enum { MANY = 1 << 15 }; /* spans: fewer are explained in some hundredths of a second */
+    enum { MANY = 1 << 15 }; /* fewer spans take some hundredths of a second */
     crn_view_sums *sums = file->sums;
     char **explained = crn_calloc(file->plain->block_count, sizeof *explained);
     pthread_mutex_lock(&view->lock);

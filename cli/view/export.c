@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files to save from the page: the page in one file as by cairn report --html, and pprof as by
- * cairn export. The pictures are made by the page.
+ * Files to save from the page: the page in one file, as of cairn report --html, and pprof, as of
+ * cairn export. The page itself makes pictures.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static const struct target {
     {"pprof", ".pb.gz", "application/gzip", write_pprof},
 };
 
-/* The file's name without its folder and suffix, with plain characters only. */
+/* Sets the file's name: that of `path` without folder and suffix, with safe characters only. */
 static void name_file(crn_view_reply *reply, const char *path, const char *suffix)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -49,7 +49,7 @@ static void name_file(crn_view_reply *reply, const char *path, const char *suffi
             *at = '_';
 }
 
-/* Reads what was written. Returns false on an error. */
+/* Reads the file into the body. Returns false on an error. */
 static bool take_body(crn_view_reply *reply, FILE *file)
 {
     long size = fflush(file) == 0 && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
@@ -60,7 +60,8 @@ static bool take_body(crn_view_reply *reply, FILE *file)
     return reply->body && fread(reply->body, 1, reply->size, file) == reply->size;
 }
 
-/* Sets the body; NULL after an error, which is caught. In a file, as pprof's writer needs one. */
+/* Sets the body; on an error prints a message and leaves it NULL. Writes into a file, which pprof's
+ * writer needs. */
 static void fill(crn_view *view, const crn_view_query *query, const struct target *target,
                  crn_view_reply *reply)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads the viewed files, and reloads them while a program writes them.
+ * Loads files, and reloads those that a program writes.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -32,15 +32,15 @@ static bool is_capture(const char *path)
     /* Captures need random access, and opening a pipe would disturb its writer. */
     if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
         return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may have become a pipe */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* may be a pipe by now */
     ssize_t size = file < 0 ? 0 : read(file, head, sizeof head);
     if (file >= 0)
         close(file);
-    /* If it cannot be opened, the capture reader reports why. */
+    /* If it cannot be opened, the capture's reader prints why. */
     return file < 0 || (size == (ssize_t)sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
 }
 
-/* Replaces addresses by functions; `plain` stays, as spans refer to it. */
+/* Returns the profile with functions for addresses; keeps `plain`, to which spans refer. */
 static crn_profile *named(crn_profile *plain)
 {
     crn_profile *profile =
@@ -49,7 +49,7 @@ static crn_profile *named(crn_profile *plain)
     return profile;
 }
 
-/* Takes ownership of the profile. */
+/* Sets the file's profile, of which it takes ownership. */
 static void profile_take(crn_view_file *file, crn_profile *plain)
 {
     file->plain = plain;
@@ -57,7 +57,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
     file->known.profile = file->profile;
     for (uint32_t m = 0; m < file->profile->metric_count; m++)
         file->totals[m] = crn_metric_total(file->profile, m);
-    malloc_trim(0); /* loading needed as much memory again */
+    malloc_trim(0); /* loading took twice the memory */
 }
 
 static void drop_profiles(crn_view_file *file)
@@ -70,15 +70,15 @@ static void drop_profiles(crn_view_file *file)
     file->plain = file->profile = NULL;
 }
 
-/* Returns true if its program can no longer close it. */
+/* Returns true if the capture's program ended without closing it. */
 static bool is_left(const crn_view_file *file, const crn_profile *profile)
 {
     crn_report report = {.path = file->path, .profile = profile};
     return crn_report_state_of(&report) == CRN_REPORT_KILLED;
 }
 
-/* A program may have written and closed the file just before it ended: only what is read afterwards
- * is complete. The two profiles are not kept at once, because they can be large. */
+/* Loads a capture; if its program has ended without closing it, loads it again: the program may
+ * have written more, or closed it, just before it ended. Keeps only one of the large profiles. */
 static crn_profile *load(crn_view_file *file, crn_error *error)
 {
     file->left = false;
@@ -94,8 +94,7 @@ static crn_profile *load(crn_view_file *file, crn_error *error)
     return plain;
 }
 
-/* Returns true if the file was replaced or written since it was read, and remembers the new
- * state. */
+/* Returns true if the file was replaced or written since the last call, and notes its state. */
 static bool is_replaced(crn_view_file *file)
 {
     struct stat about;
@@ -188,7 +187,7 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->looked_at = true;
 }
 
-/* Computes figures that most pages need. */
+/* Computes the figures that most pages need. */
 static void prepare_figures(crn_view *view, crn_view_file *file)
 {
     crn_figure_cache known = {.profile = file->profile};
@@ -201,11 +200,11 @@ static void prepare_figures(crn_view *view, crn_view_file *file)
     pthread_mutex_unlock(&view->lock);
 }
 
-/* Computes the sums over all spans, then what takes longest: explanations and the replay. Pictures
- * are drawn meanwhile; the spans are not replaced before it is done. */
+/* Computes the sums over all spans, then what takes longer: explanations and the replay. The page
+ * draws meanwhile; spans are not replaced before the end. */
 static void prepare(crn_view *view, crn_view_file *file)
 {
-    enum { MANY = 1 << 18 }; /* spans: with fewer, a replay is made quickly on demand */
+    enum { MANY = 1 << 18 }; /* with fewer spans, a replay is quickly made on request */
     crn_view_sums *sums = file->sums;
     bool replays = file->trace->span_count > MANY;
     while (sums->done < CRN_SUMS) {
@@ -233,7 +232,7 @@ static crn_view_sums *sums_new(const spans_read *read)
 
 void crn_view_file_look(crn_view *view, crn_view_file *file)
 {
-    prepare_figures(view, file); /* the file is not reloaded before */
+    prepare_figures(view, file); /* before any reload */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     pthread_mutex_lock(&view->lock);
@@ -302,7 +301,7 @@ crn_report_state crn_view_file_state(const crn_view_file *file)
     return is_growing(file) ? CRN_REPORT_RUNNING : crn_report_state_of(&report);
 }
 
-/* Compares what grows with anything recorded. */
+/* Compares what grows with anything that is recorded. */
 static bool is_same(const crn_profile *before, const crn_profile *after)
 {
     static const char *const counters[] = {"recorded_ns", "samples", "state", "lanes_open"};
@@ -316,18 +315,18 @@ static bool is_same(const crn_profile *before, const crn_profile *after)
 
 void crn_view_file_renew(crn_view *view, crn_view_file *file)
 {
-    enum { SHARE = 4 }; /* reloading takes at most a quarter of the time */
+    enum { SHARE = 4 }; /* reloading takes a quarter of the time at most */
     double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
     bool grows = is_growing(file), replaced = file->looked_at && is_replaced(file);
     if (!file->looked_at || !(grows || replaced))
         return;
-    while (file->preparing) /* it uses the spans */
+    while (file->preparing) /* a thread uses the spans */
         pthread_cond_wait(&view->looked, &view->lock);
-    /* When the program has ended, the rest is read at once. */
+    /* Once the program has ended, reads the rest at once. */
     bool last = grows && is_left(file, file->plain);
     if (grows && !last && begin - file->read_at < least)
         return;
-    enum { LARGE = 1 << 18 }; /* contexts: above, derived data is freed first */
+    enum { LARGE = 1 << 18 }; /* contexts from which derived data is freed first */
     if (file->plain->context_count > LARGE) {
         crn_view_part_clear(&file->part);
         crn_view_transformed_clear(&file->transformed);
@@ -340,8 +339,8 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     crn_profile *plain = load(file, &error);
     file->read_at = begin;
     if (!plain) {
-        file->left = left; /* it may have been replaced meanwhile */
-        file->inode = 0;   /* so that it is checked again */
+        file->left = left; /* another file may have replaced it */
+        file->inode = 0;   /* checks the file again */
         return;
     }
     if (!last && !file->left && is_same(file->plain, plain)) {
@@ -351,7 +350,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     drop_profiles(file);
     crn_view_part_clear(&file->part);
     profile_take(file, plain);
-    spans_take(file, (spans_read){0}); /* frees the old ones first, as they can be large */
+    spans_take(file, (spans_read){0}); /* frees the old spans first: they can be large */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     for (; read.sums && read.sums->done < CRN_SUMS; read.sums->done++)

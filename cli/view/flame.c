@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flame graphs: boxes that are wide enough to be seen, from any context on. Each box tells how
- * much of it is in how many boxes that are too narrow.
+ * Flame graphs: boxes wide enough to be seen, from any context on. Each box has the number and cost
+ * of its callees that are too narrow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #include "view.h"
 
 enum { WIDTH_DEFAULT = 1600, WIDTH_MAX = 20000, ROWS_MAX = 60000, DEPTH_MAX = 512 };
-enum { UPSIDE_DOWN_PARTS = 20000 }; /* smaller parts are not followed */
+enum { UPSIDE_DOWN_PARTS = 20000 }; /* the total divided by this is the least cost followed */
 
 /* ---- the part that is shown ---- */
 
-/* Returns the key by which the part is kept: all that it depends on, in an unambiguous form. */
+/* Returns the key under which the part is cached: all that it depends on, unambiguously. */
 static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
 {
     char *key = NULL;
@@ -84,7 +84,7 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
         } else {
             crn_free(key);
         }
-        if (!part->owned_totals) /* the cached totals may have become another metric's */
+        if (!part->owned_totals) /* another metric's totals may have replaced the cached ones */
             part->totals = crn_figure_cache_totals(report.known, part->metric);
     }
     crn_view_report_end(&report);
@@ -97,32 +97,32 @@ typedef struct boxes {
     const crn_view_part *part;
     const crn_profile *profile;
     uint64_t least;
-    uint32_t *row_of;   /* by context: 1 + its row; 0: not shown */
+    uint32_t *row_of;   /* by context: its row + 1; 0: not shown */
     uint32_t *contexts; /* by row */
     uint16_t *depths;   /* by row */
     uint64_t *cycles, *rest;
     uint32_t *rest_count;
     uint32_t count, room;
-    uint32_t *numbers; /* by row: 1 + its output number; 0: deeper than requested */
-    uint8_t *used;     /* blocks */
-    uint8_t *always;   /* blocks that are always shown; may be NULL */
+    uint32_t *numbers; /* by row: its number in the output + 1; 0: too deep */
+    uint8_t *used;     /* by block: 1 if a box shows it */
+    uint8_t *always;   /* by block: 1 if shown however narrow; NULL: none */
 } boxes;
 
-/* Returns the cost in the run before, multiplied by the scale of the comparison. */
+/* Returns the cost before, scaled for the comparison. */
 static uint64_t before_of(const crn_view_part *part, uint32_t context)
 {
     double scaled = (double)part->others[context] * part->scale;
     return part->scale == 1 ? part->others[context] : (uint64_t)(scaled + 0.5);
 }
 
-/* Returns the width of a box: the larger cost of before and after. */
+/* Returns the width of a box: the cost; of a difference, the larger one. */
 static uint64_t size_of(const crn_view_part *part, uint32_t context)
 {
     uint64_t size = part->totals[context], before = part->others ? before_of(part, context) : 0;
     return before > size ? before : size;
 }
 
-/* Returns true if both costs differ, but sampling of two equal runs could cause that. */
+/* Returns true if both costs differ, but by no more than sampling two equal runs could cause. */
 static bool is_chance(const crn_view_part *part, uint32_t context)
 {
     const uint64_t values[] = {before_of(part, context), part->totals[context]};
@@ -130,8 +130,8 @@ static bool is_chance(const crn_view_part *part, uint32_t context)
            crn_sampling_within_chance(part->sampling, values, CRN_INTERVAL_Z);
 }
 
-/* Returns, by block, 1 if it stands for something unknown ([missing], [unknown]): shown however
- * narrow. NULL if there is none. */
+/* Returns, by block, 1 if it stands for something unknown ([missing], [folded]) and is shown
+ * however narrow. NULL without such a block. */
 static uint8_t *always_of(const crn_profile *profile)
 {
     uint8_t *always = NULL;
@@ -165,8 +165,8 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
     all->row_of[context] = ++all->count;
 }
 
-/* Returns, by context from the root on, 1 if it is always shown or contains one that is; NULL if
- * there is none. */
+/* Returns, by context below `root`, 1 if it is always shown or contains such a context; NULL if no
+ * block is always shown. */
 static uint8_t *held_of(const boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;
@@ -179,7 +179,7 @@ static uint8_t *held_of(const boxes *all, uint32_t root)
     return held;
 }
 
-/* Chooses the shown contexts, and sums up hidden ones. */
+/* Chooses the contexts that get a row, and sums up the others. */
 static void choose_rows(boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;
@@ -212,8 +212,8 @@ static uint32_t levels_of(const boxes *all)
     return levels;
 }
 
-/* Leaves out what is deeper than `levels`, except contexts that are always shown and their
- * ancestors. */
+/* Numbers the rows. Leaves out those at `levels` or deeper, except contexts that are always shown
+ * and their ancestors. */
 static void number_rows(boxes *all, uint32_t levels)
 {
     const crn_profile *profile = all->profile;
@@ -233,7 +233,7 @@ static void number_rows(boxes *all, uint32_t levels)
     }
 }
 
-/* Counts the calls that came back to each row. */
+/* Counts, by row, the calls that came back over cycles. */
 static void count_cycles(boxes *all)
 {
     const crn_profile *profile = all->profile;
@@ -252,7 +252,7 @@ static uint32_t number_of(const crn_view_part *part, uint32_t context)
     return part->blocks ? part->blocks[block] : block;
 }
 
-/* Appends a comma and a number; faster than printf, as there are hundreds of thousands. */
+/* Appends a comma and a number. Faster than printf: there are hundreds of thousands. */
 static char *put_number(char *at, uint64_t number)
 {
     char digits[20];
@@ -291,8 +291,8 @@ static void write_row(FILE *out, const boxes *all, uint32_t row)
     fwrite(text, 1, (size_t)(at - text), out);
 }
 
-/* Follows a path of blocks from the root, "12.7.93", as far as it exists: a zoomed context can be
- * missing in another metric or with other filters. */
+/* Returns the context at the end of a path of blocks from the root, "12.7.93", followed as far as
+ * it exists: another metric or filter may lack a zoomed context. */
 static uint32_t follow(const crn_view_part *part, const char *path)
 {
     uint32_t at = 0;
@@ -308,8 +308,8 @@ static uint32_t follow(const crn_view_part *part, const char *path)
     return at;
 }
 
-/* Writes the path from the root to the zoomed box: its nearest ancestors, and the blocks of the
- * whole path. */
+/* Writes the path to the zoomed box: its nearest ancestors with costs, and the blocks of the whole
+ * path. */
 static void write_above(FILE *out, boxes *all, uint32_t root)
 {
     enum { MOST = 64 };
@@ -319,7 +319,7 @@ static void write_above(FILE *out, boxes *all, uint32_t root)
         length++;
     uint32_t *path = crn_calloc((size_t)length + 1, sizeof *path);
     for (uint32_t c = root, i = length; c; c = profile->parent[c])
-        path[i--] = c; /* the first is the root */
+        path[i--] = c; /* path[0] is the root */
     fputs(",\n\"above\":[", out);
     for (uint32_t i = length > MOST ? length - MOST : 0; i < length; i++) {
         all->used[profile->block[path[i]]] = 1;

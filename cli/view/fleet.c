@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page on a fleet's database. Runs that are looked at closely are fetched, one or the sum of
- * several, and become files of the view like those that are dropped onto it.
+ * The page on a fleet's database. To look closer, it fetches a run, or the sum of several, as a
+ * file of the view, like one dropped onto the page.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ static bool has_fleet(const crn_view *view)
            crn_cli_fail("there is no database; start cairn view with --fleet URL") == CRN_EXIT_OK;
 }
 
-/* Takes the conditions `service` and `where`, repeatable. Returns false after printing an error. */
+/* Parses the conditions `service` and `where`, which may repeat. On an error prints a message and
+ * returns false. */
 static bool filter_of(crn_fleet_filter *filter, const crn_view_query *query)
 {
     crn_error error = {0};
@@ -82,7 +83,7 @@ bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query)
     return crn_fleet_ask_compare(out, view->fleet, filters, &shown, &above);
 }
 
-/* Asks for the services with any run, the one with the newest run first. */
+/* Queries the services that have runs, the one with the newest run first. */
 static bool services_ask(crn_view *view, crn_answer *answer)
 {
     crn_error error = {0};
@@ -146,7 +147,7 @@ bool crn_view_fleet(FILE *out, crn_view *view, const crn_view_query *query)
 
 /* ---- runs as files ---- */
 
-/* Writes a profile into a new file of the view, and opens it. Frees both. */
+/* Writes a profile and spans into a new file of the view, and opens it. Frees profile and trace. */
 static bool open_as(crn_view *view, crn_profile *profile, crn_trace *trace, const char *name)
 {
     char *path = crn_view_upload_path(view, name);

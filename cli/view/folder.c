@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The folder of files that the page opened: dropped onto it, or fetched from a fleet's database.
- * It is deleted when the server ends.
+ * The folder of uploaded and fetched files. The server deletes it when it ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,13 +29,14 @@ static bool make_folder(crn_view *view)
     return true;
 }
 
-/* Makes the path of an upload's own folder: several uploads may have the same name. */
+/* Makes the path of an upload's own folder, as several uploads may have one name. */
 static void folder_of(const crn_view *view, unsigned number, char path[PATH_SIZE])
 {
     snprintf(path, PATH_SIZE, "%s/%u", view->uploads, number);
 }
 
-/* Copies the end of a path, with letters that are safe in a file's name and on a terminal. */
+/* Copies what follows the last slash, with characters that are safe in a file's name and on a
+ * terminal. */
 static void clean_name(char clean[NAME_MAX_SHOWN + 1], const char *name)
 {
     const char *slash = strrchr(name, '/');

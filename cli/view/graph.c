@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call graph of the shown part, and sources with the cost of their lines.
+ * The call graph of the shown part, and sources with costs by block.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -127,8 +127,8 @@ static bool is_below(const crn_view *view, const char *path)
     return false;
 }
 
-/* Finds the file that a capture calls `name`. Captures can name any file, so only files below the
- * given folders are opened. NULL and a reason if there is none. */
+/* Returns the path of the file that a capture calls `name`. A capture can name any file, so only
+ * files below the given folders are found; otherwise returns NULL and a reason. */
 static char *source_find(const crn_view *view, const char *name, const char **reason)
 {
     char path[PATH_MAX];
@@ -173,7 +173,7 @@ static json_t *lines_json(char *text, size_t size)
     return lines;
 }
 
-/* Returns the blocks of the file with their costs. */
+/* Returns the file's blocks with their costs. */
 static json_t *costs_json(const crn_report *report, const char *name)
 {
     const crn_profile *profile = report->profile;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn report --html: the page of cairn view with the profile in a single file.
- * viewer/src/embedded.ts reads it: docs/VIEW.md has the layout.
+ * cairn report --html: writes the page of cairn view and the profile as one file.
+ * viewer/src/embedded.ts reads it; docs/VIEW.md has the layout.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static void put_bytes(packed *all, const void *data, size_t size)
     all->size += size;
 }
 
-/* Writes a number as LEB128: seven bits a byte, lowest first; the eighth says that more follow. */
+/* Writes a number as LEB128: seven bits a byte, the lowest first; a byte's top bit says that more
+ * follow. */
 static void put_number(packed *all, uint64_t number)
 {
     unsigned char bytes[10];
@@ -55,7 +56,7 @@ static void put_json(packed *all, json_t *json)
     free(text);
 }
 
-/* Adds spans and sources. */
+/* Writes answers about spans, and sources. */
 static void put_stored(packed *all, const crn_report *report)
 {
     size_t size;
@@ -85,7 +86,7 @@ static json_t *blocks_json(const crn_profile *profile)
     return blocks;
 }
 
-/* Writes the contexts column by column, because similar values compress best next to each other. */
+/* Writes the contexts column by column: similar values side by side compress best. */
 static void put_contexts(packed *all, const crn_profile *profile)
 {
     put_number(all, profile->context_count);
@@ -117,7 +118,7 @@ static void put_metrics(packed *all, const crn_profile *profile)
     }
 }
 
-/* Returns the head of `cairn report --json`. */
+/* Returns what `cairn report --json` has before its rows, and what the page needs besides. */
 static json_t *head_json(const crn_report *report)
 {
     char *text = NULL;

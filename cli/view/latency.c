@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The answer of cairn latency, for the page.
+ * The page's answer of cairn latency.
  */
 #include <string.h>
 
@@ -10,7 +10,8 @@
 
 enum { TOP_DEFAULT = 10, TOP_MAX = 1000, FRAMES_MAX = 4000 };
 
-/* Returns the name of the block whose number is in the query; NULL after printing an error. */
+/* Returns the name of the block whose number the query has under `key`. On an error prints a
+ * message and returns NULL. */
 static const char *name_of(const crn_view_file *file, const crn_view_query *query, const char *key)
 {
     uint64_t block;
@@ -35,7 +36,7 @@ static bool read_names(crn_latency_report *report, const crn_view_file *file,
     return false;
 }
 
-/* Chosen iterations choose results; the way back from them goes over all spans. */
+/* A choice restricts results; the way back from them leads over all spans. */
 bool crn_view_latency(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);

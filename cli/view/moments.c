@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events and log lines of a window of time, and when its threads had no core, for the timeline.
+ * Events and log lines in a window of time, and when its threads had no core: for the timeline.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static json_t *event_json(const crn_trace *trace, const crn_span_event *event)
     return json;
 }
 
-/* Writes those in the window, in the order of time. */
+/* Writes the window's events, ordered by time. */
 static void write_events(FILE *out, const crn_trace *trace, const crn_view_window *window)
 {
     const crn_span_event **events =
@@ -55,7 +55,7 @@ static void write_events(FILE *out, const crn_trace *trace, const crn_view_windo
 
 /* ---- times without a core ---- */
 
-/* Writes [pixel, ns of waiting, ns of being ready] where there is any. */
+/* Writes [pixel, ns of waiting, ns of being ready] for each pixel that has any. */
 static void write_pixels(FILE *out, const crn_off_sums *sums, const crn_view_window *window)
 {
     double width = (double)(window->to - window->from) / (double)window->pixels;

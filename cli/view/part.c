@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a profile, and the blocks that answers name.
+ * Parts of a profile, and the blocks that answers refer to.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The replay of a file's spans, made once.
+ * Makes the replay of a file's spans, once.
  */
 #include "view.h"
 

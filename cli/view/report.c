@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers of cairn report for the page, and navigation along sequences.
+ * The page's answers of cairn report, and those about sequences.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void read_view(const crn_view_query *query, crn_report_arguments *argumen
     arguments->stack = name && strcmp(name, "stack") == 0;
 }
 
-/* An empty value means none. */
+/* Returns the value of `key`; NULL if it is missing or empty. */
 static const char *some_text(const crn_view_query *query, const char *key)
 {
     const char *text = crn_view_text(query, key);
@@ -51,7 +51,7 @@ static bool read_sort(const crn_view_query *query, int *sort)
     return !text || crn_cli_fail("cannot sort by \"%s\"", text) == CRN_EXIT_OK;
 }
 
-/* Collects the values of the query's items `key`, which are not empty. */
+/* Collects the query's values of `key` that are not empty. */
 static crn_list list_items(const crn_view_query *query, const char *key, char **values)
 {
     crn_list list = {.list = values};
@@ -61,7 +61,7 @@ static crn_list list_items(const crn_view_query *query, const char *key, char **
     return list;
 }
 
-/* Sets the profile of the report and its cached figures: those of the file with the transforms. */
+/* Sets the report's profile and its cached figures: the file's, with the transforms applied. */
 static bool transform(crn_report *report, crn_view_file *file, const crn_list *texts)
 {
     report->profile = file->profile;
@@ -76,7 +76,7 @@ static bool transform(crn_report *report, crn_view_file *file, const crn_list *t
         crn_transform *transforms = crn_report_parse_transforms(file->profile, texts);
         if (!transforms)
             return false;
-        crn_view_part_clear(&file->part); /* it may refer to the profile */
+        crn_view_part_clear(&file->part); /* it may refer to the old profile */
         crn_view_transformed_clear(transformed);
         transformed->profile = crn_profile_transform(file->profile, transforms, texts->count);
         transformed->known.profile = transformed->profile;
@@ -213,7 +213,7 @@ bool crn_view_captures(FILE *out, crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* Blocks by number, "ids=3,5". */
+/* Answers with blocks by number, "ids=3,5". */
 bool crn_view_blocks(FILE *out, crn_view *view, const crn_view_query *query)
 {
     const crn_view_file *file = crn_view_file_of(view, query);
@@ -243,7 +243,7 @@ static json_t *cost_json(const crn_sequence_cost *cost)
     return json;
 }
 
-/* The cost of the sequence up to each of its blocks. */
+/* Answers with the cost of the sequence up to each of its blocks. */
 bool crn_view_steps(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
@@ -272,7 +272,7 @@ bool crn_view_steps(FILE *out, crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* The contexts with the most self cost: a heap, the least on top. */
+/* The contexts with the most self cost: a heap with the least of them on top. */
 typedef struct dearest {
     const crn_profile *profile;
     uint32_t metric, count, room;
@@ -397,7 +397,8 @@ static uint32_t match_blocks(const crn_profile *profile, const char *text, uint8
     return count;
 }
 
-/* Returns the cost of all contexts with one of these blocks on their path, each counted once. */
+/* Returns the cost of all contexts with one of the blocks on their path, each counted once. Sets
+ * `*self` to the blocks' self cost. */
 static uint64_t cost_of_blocks(const crn_report *report, const uint8_t *matches,
                                const uint8_t *kept, uint64_t *self)
 {

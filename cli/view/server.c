@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server: libmicrohttpd on the loopback interface. Requests must name this host, be short, and
- * have no body.
+ * The server: libmicrohttpd on the loopback interface. Requests must name this host and be short;
+ * only an upload has a body.
  */
 #include <microhttpd.h>
 
@@ -15,18 +15,18 @@
 #include "cli/common/cli.h"
 #include "view.h"
 
-/* Connections without the token get a short timeout. */
+/* Connections without the secret time out after STRANGER_SECONDS. */
 enum { CONNECTIONS = 512, STRANGER_SECONDS = 3, IDLE_SECONDS = 120, MEMORY = 32 * 1024 };
 enum { FORBIDDEN = 403 };
 
-/* Scripts and styles come from this server only, and nothing is loaded from elsewhere. */
+/* Scripts and styles come from this server only; nothing comes from elsewhere. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
                              "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
 
-/* Returns true if the request names this server as its host. Another site can make its name resolve
- * to 127.0.0.1 (DNS rebinding), but requests still carry that name. Browsers omit the scheme's
- * default port. */
+/* Returns true if the request names this server as host. Another site's name can resolve to
+ * 127.0.0.1 (DNS rebinding), but requests still carry that name. Browsers omit the scheme's default
+ * port. */
 static bool is_host(const crn_view *view, const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -41,8 +41,8 @@ static bool is_host(const crn_view *view, const char *host)
     return false;
 }
 
-/* Returns true unless another site's page sent the request: it could not read the answer, but a
- * request may have effects. */
+/* Returns true unless another site's page sent the request. That page could not read the answer,
+ * but the request may have effects. */
 static bool is_origin(const crn_view *view, const char *origin)
 {
     static const char scheme[] = "http://";
@@ -115,14 +115,14 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_re
     return result;
 }
 
-/* A request that is more than an address. */
+/* What a connection must remember of a request. */
 typedef struct request {
-    const char *refusal;     /* why its address is rejected; NULL: it is not */
-    crn_view_upload *upload; /* NULL: it is answered */
+    const char *refusal;     /* why its address is refused; or NULL */
+    crn_view_upload *upload; /* upload in progress; or NULL */
 } request;
 
-/* Begins "POST /TOKEN/api/open?name=NAME", whose body is a file. The Origin is required: browsers
- * always send it with such requests. */
+/* Begins "POST /TOKEN/api/open?name=NAME", whose body is a file. Requires an Origin, which browsers
+ * always send with such requests. */
 static enum MHD_Result upload_begin(crn_view *view, struct MHD_Connection *connection,
                                     const char *path, request **state)
 {
@@ -164,8 +164,8 @@ static void request_ended(void *data, struct MHD_Connection *connection, void **
     crn_free(request);
 }
 
-/* Called before decoding: rejects addresses that are too long or contain an encoded NUL. NULL
- * accepts. */
+/* Called before an address is decoded. Returns the refusal of one that is too long or has an
+ * encoded NUL; otherwise NULL. */
 static void *address_seen(void *data, const char *address, struct MHD_Connection *connection)
 {
     (void)data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers about spans: the tables of cairn spans, single spans, timelines and iterations. All can
- * be restricted to what is below some iterations of a block.
+ * Answers about spans: the tables of cairn spans, single spans, timelines and iterations. A choice
+ * can restrict all of them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 256, ARROWS_MAX = 400 };
 enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
 
-/* Sets `*kept`: by block, 1 for the block that the parameter "block" names; NULL, which means all,
- * without the parameter. Returns false after printing an error. */
+/* Sets `*kept`, by block, to 1 for the query's "block"; NULL, for all blocks, without one. On an
+ * error prints a message and returns false. */
 static bool blocks_of(const crn_view_file *file, const crn_view_query *query, uint8_t **kept)
 {
     const char *name = crn_view_text(query, "block");
@@ -53,7 +53,7 @@ static crn_spans_report report_of(crn_view *view, crn_view_file *file,
     return report;
 }
 
-/* Uses sums that have been computed for all spans. */
+/* Uses the sums over all spans. */
 static void take_sums(crn_spans_report *report, const crn_view_sums *sums)
 {
     report->table = &sums->table;
@@ -69,8 +69,8 @@ static crn_missing missing_of(const crn_spans_report *report, const crn_view_sum
     return missing;
 }
 
-/* Returns the slowest of the chosen spans, numbered among all, because their ancestors need not be
- * chosen. */
+/* Returns the slowest of the chosen spans, by their numbers in the file's trace: their ancestors
+ * need not be chosen. */
 static crn_span_parts slowest_of(crn_spans_report *report, const crn_view_file *file,
                                  const crn_view_choice *choice)
 {
@@ -138,7 +138,8 @@ bool crn_view_spans(FILE *out, crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* A span with its ancestors, chosen or not; its number may be among the chosen ones. */
+/* Answers with a span and its ancestors, chosen or not. With "chosen", its id is a number in the
+ * choice. */
 bool crn_view_span(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
@@ -165,7 +166,7 @@ bool crn_view_span(FILE *out, crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* The chosen spans by path, as boxes. */
+/* Answers with the chosen spans by path, as boxes. */
 bool crn_view_span_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
@@ -206,7 +207,7 @@ static uint32_t block_of(const crn_view_file *file, uint32_t block)
     return block < file->plain->block_count ? block : 0;
 }
 
-/* Integers above 2^53 are texts, as browsers cannot represent them. */
+/* Writes an iteration; above 2^53 as text, as browsers cannot represent it. */
 static void write_iteration(FILE *out, int64_t iteration)
 {
     const int64_t most = INT64_C(1) << 53;
@@ -357,7 +358,7 @@ uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t
 
 /* ---- iterations ---- */
 
-/* Returns the blocks with spans, those with the most time first. */
+/* Returns the blocks with spans, the one with the most time first. */
 static json_t *spanned_json(const crn_view_file *file, const crn_view_sums *sums)
 {
     json_t *rows = json_array();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * SQL for the page: one statement over one file, stopped after some seconds, with a limited number
- * of rows; and the schema.
+ * Answers in SQL: one statement over one file, with limits on time and rows; and the schema.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +16,7 @@
 
 enum { ROWS_DEFAULT = 500, ROWS_MAX = 10000, SECONDS_DEFAULT = 5, SECONDS_MAX = 60 };
 
-/* Stops a query that runs for too long, from a thread of its own. */
+/* Stops a query after some seconds, from a thread. */
 typedef struct alarm_clock {
     crn_query *query;
     pthread_t thread;
@@ -41,7 +40,7 @@ static void *wait_until(void *data)
     return NULL;
 }
 
-/* Returns false after printing an error. */
+/* Starts the thread. On an error prints a message and returns false. */
 static bool clock_begin(alarm_clock *clock, crn_query *query, uint64_t seconds)
 {
     *clock = (alarm_clock){
@@ -54,7 +53,7 @@ static bool clock_begin(alarm_clock *clock, crn_query *query, uint64_t seconds)
     return !problem;
 }
 
-/* Returns true if the query was stopped. */
+/* Ends the thread. Returns true if it stopped the query. */
 static bool clock_end(alarm_clock *clock)
 {
     pthread_mutex_lock(&clock->lock);
@@ -65,7 +64,7 @@ static bool clock_end(alarm_clock *clock)
     return clock->rang;
 }
 
-/* Returns the only statement of the text; NULL after printing an error. */
+/* Returns the text's only statement. On an error prints a message and returns NULL. */
 static crn_statement *statement_of(crn_query *query, const char *sql)
 {
     crn_error error = {0};
@@ -115,7 +114,7 @@ bool crn_view_sql(FILE *out, crn_view *view, const crn_view_query *query)
     while (!file->looked_at)
         pthread_cond_wait(&view->looked, &view->lock);
     crn_error error = {0};
-    const crn_trace none = {.spans = NULL}; /* files of other tools have no spans */
+    const crn_trace none = {.spans = NULL}; /* another tool's file has no spans */
     crn_query_file source = {file->path, file->profile, file->plain,
                              file->foreign ? &none : file->trace};
     crn_query *asked = crn_query_open(&source, 1, &error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data in a single-file page besides the profile: the server's answers about spans, at limited
+ * What a single-file page has besides the profile: the server's answers about spans, in limited
  * detail, and sources. viewer/src/stored.ts reads it: docs/VIEW.md.
  */
 #include <inttypes.h>
@@ -22,7 +22,7 @@ enum { MANY = 1 << 20, FEW_BLOCKS = 2 };
 
 /* ---- spans ---- */
 
-/* Prints a member: the answer to a query with up to two items, null if it has none. */
+/* Prints a member: the answer to a query with up to two items; null if that fails. */
 static void put_answer(FILE *out, crn_view *view, const char *name, crn_view_answer *answer,
                        const crn_view_item items[2])
 {
@@ -34,7 +34,7 @@ static void put_answer(FILE *out, crn_view *view, const char *name, crn_view_ans
         fputs("null", out);
 }
 
-/* Prints members by block: the answers to `key`=BLOCK. */
+/* Prints an object with a member for each block: the answer to `key`=BLOCK. */
 static void put_by_block(FILE *out, crn_view *view, const crn_span_table *table,
                          crn_view_answer *answer, const char *key, const char *sign,
                          crn_view_item other, uint32_t most)
@@ -69,7 +69,7 @@ static void put_single_spans(FILE *out, crn_view *view, const uint32_t *spans, u
     putc('}', out);
 }
 
-/* For the blocks with most time, if there are many. */
+/* Prints the answers about spans; those by block only for the blocks with the most time. */
 static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];
@@ -106,12 +106,12 @@ static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
     put_by_block(out, view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
                  BLOCKS);
     fputs(",\n\"explain\":", out);
-    bool many = file->trace->span_count > MANY; /* explaining each would take seconds */
+    bool many = file->trace->span_count > MANY; /* each takes seconds */
     put_by_block(out, view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
                  many ? FEW_BLOCKS : BLOCKS);
 }
 
-/* Loads the file's spans, if it has any; they refer to the blocks of the capture as recorded. */
+/* Loads the file's spans, if any. They refer to the capture's blocks as recorded. */
 static void read_spans(crn_view *view, const crn_report *report)
 {
     crn_error error;
@@ -142,7 +142,7 @@ static int compare_costs(const void *left, const void *right)
     return a->self != b->self ? (a->self < b->self ? 1 : -1) : strcmp(a->name, b->name);
 }
 
-/* Lists the files of blocks, those with the most self cost first. */
+/* Lists the files of blocks, the one with the most self cost first. */
 static source *list_sources(const crn_profile *profile, uint32_t *count)
 {
     uint32_t blocks = profile->block_count;
@@ -215,7 +215,7 @@ char *crn_view_stored(const crn_report *report, size_t *size)
         view.source_count = 1;
     }
     if (out) {
-        crn_cli_catch(message, sizeof message); /* an answer that fails is null */
+        crn_cli_catch(message, sizeof message); /* a failed answer is null */
         read_spans(&view, report);
         put_all(out, &view, report, folder);
         crn_cli_catch(NULL, 0);

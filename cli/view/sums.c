@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums over all spans of a file. Each takes a pass over millions, and the first requests are
- * always the same: so they are computed while the page shows its first picture, in the order in
- * which they will probably be needed.
+ * Sums over all spans of a file. Each takes a pass over up to millions of spans, and the first
+ * requests always need them. So a thread computes them while the page shows its first picture, in
+ * the order in which requests will probably need them.
  */
 #include <stdlib.h>
 
