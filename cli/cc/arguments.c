@@ -22,7 +22,7 @@ typedef struct reading {
     bool argument;      /* the next word is this option's argument */
     bool language;      /* the option is -x, whose argument comes next */
     bool headers;       /* -x says that inputs are headers */
-    bool other_machine; /* the target is not x86-64, the plugin's only one */
+    bool other_machine; /* -m32 or the like: not the plugin's target */
     bool freestanding;  /* without libc or thread-local variables, or with transactional memory */
 } reading;
 

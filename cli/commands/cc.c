@@ -46,9 +46,9 @@ __attribute__((format(printf, 2, 3))) static void addf(command_line *line, const
 }
 
 typedef struct compiler {
-    const char *first;    /* runs this compiler, or */
-    const char *plain;    /* this one if the first is missing; */
-    const char *variable; /* but any that this variable names */
+    const char *first;    /* runs if it exists */
+    const char *plain;    /* runs otherwise */
+    const char *variable; /* environment variable; its compiler runs in their place */
     bool is_clang;
 } compiler;
 

@@ -137,7 +137,7 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
-/* Prints that a growth beyond the limit is within chance and fails nothing. */
+/* Prints that a growth beyond the limit does not count, as it is within chance. */
 static void say_chance(const crn_diff_report *report, const char *what, double limit, bool many)
 {
     crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance makes of so few "

@@ -100,7 +100,7 @@ void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chos
                      void (*print)(FILE *, const crn_explain_report *))
 {
     crn_explain *explain = make(report, chosen, UINT64_MAX, report->slow);
-    /* If few outliers make half of the variance, explains the others, too. */
+    /* If few outliers make half of the variance, explains the rest of the spans, too. */
     bool few = explain->count >= REST_LEAST && explain->half <= explain->count / 20;
     crn_explain *rest = few && explain->variance > 0 ? make(report, chosen, explain->p95, 0) : NULL;
     report->explain = explain;

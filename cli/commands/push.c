@@ -61,7 +61,7 @@ static void note_result(void *data, const crn_round_result *result)
         *status = CRN_EXIT_BAD;
 }
 
-/* Sends the spool's captures, then those given. If the server takes nothing, spools these. */
+/* Sends the spool's captures, then the given ones; once the server takes nothing, spools them. */
 static int push_all(crn_database *database, crn_fleet_labels *labels)
 {
     int status = CRN_EXIT_OK;

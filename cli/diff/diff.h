@@ -18,8 +18,9 @@ typedef struct crn_diff_report {
     uint32_t top;  /* limit on rows; 0: none */
 } crn_diff_report;
 
-/* Chooses the metric called `name` on both sides; for NULL ticks, wall, or the first other that
- * both have, else calls. Returns false if there is none, or if only one side counted calls. */
+/* Chooses the metric called `name` on both sides. For NULL chooses ticks, wall, or another metric
+ * that both sides have, else calls. Returns false if a side lacks the metric, or if only one side
+ * counted calls. */
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
 void crn_diff_text(FILE *out, const crn_diff_report *report);

@@ -15,8 +15,7 @@
 typedef struct crn_explain_report {
     const crn_span_source *source;
     const crn_explain *explain;
-    const crn_explain *rest;        /* without the slowest twentieth, if few spans make half of the
-        variance; or NULL */
+    const crn_explain *rest;        /* without outliers, if a few make half the variance; or NULL */
     const char *block;              /* name of the spans; of a latency "camera to display" */
     const crn_latencies *latencies; /* explained in place of durations; NULL: durations are */
     const char *where;              /* the argument of --where; NULL: all spans */

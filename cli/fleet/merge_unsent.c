@@ -2,9 +2,9 @@
  *
  * Merges captures that could not be sent: adds up their figures, so that totals survive.
  *
- * An interrupted merge counts nothing twice. It writes a journal with the names of the merged
- * capture and its sources, then the merged capture; it deletes the sources, then the journal. Who
- * finds a journal completes the merge if the merged capture is whole, else undoes it.
+ * An interrupted merge counts nothing twice. A merge writes a journal with the names of the merged
+ * capture and its sources, then the merged capture; then it deletes the sources, and the journal.
+ * crn_watch_recover completes a merge whose capture is whole, and undoes any other.
  */
 #include "merge_unsent.h"
 

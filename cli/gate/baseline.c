@@ -53,8 +53,8 @@ static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
 }
 
 /* Returns, by context, the cost that decides whether it gets a line: the inclusive cost. In an
- * import that is a call graph without paths, contexts have none: there it is the function's cost
- * while it is on the stack. Free it with crn_free. */
+ * import that is a call graph without paths, it is the cost of the function while on the stack.
+ * Free it with crn_free. */
 static uint64_t *sizes_of(const crn_profile *named, uint32_t metric)
 {
     uint64_t *sizes = crn_totals(named, metric, NULL);

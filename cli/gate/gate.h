@@ -3,8 +3,8 @@
  * gate.h - compares a run with a baseline, a text file.
  *
  * The baseline has calls and self cost of each context with at least a share of the whole. Below
- * such a context, all smaller ones are one, "(rest)". Contexts are named by functions alone, so
- * that a moved line or file changes nothing. docs/WHY.md describes the file.
+ * such a context, the smaller ones are added up as "(rest)". Contexts are named by functions alone,
+ * so that a moved line or file changes nothing. docs/WHY.md describes the file.
  */
 #ifndef CRN_CLI_GATE_GATE_H
 #define CRN_CLI_GATE_GATE_H

@@ -50,8 +50,8 @@ typedef struct crn_report {
     crn_figure_cache *known; /* cache of figures; or NULL */
 } crn_report;
 
-/* Return figures of the report's profile, from the cache if possible. `kept`, by context, restricts
- * them; NULL: to nothing. */
+/* Return figures of the report's profile, from the cache if possible. `kept` says by context what
+ * counts; NULL: all. */
 uint64_t crn_report_total(const crn_report *report, uint32_t metric);
 crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept);
 /* Returns totals by context. Free `*owned`, which may be NULL, with crn_free. */

@@ -97,7 +97,8 @@ static bool is_for_this_machine(const Elf64_Ehdr *header)
                          own.e_ident[EI_CLASS] == header->e_ident[EI_CLASS]);
 }
 
-/* Returns true for a Go program: Go's runtime replaces signal handlers, and most have no loader. */
+/* Returns true for a Go program. Go's runtime replaces signal handlers; most such programs have no
+ * loader. */
 static bool is_go(int file)
 {
     static const char mark[] = "\xff Go buildinf:";

@@ -14,7 +14,7 @@
 #include "cli/common/command.h"
 
 typedef struct crn_run {
-    char **program;     /* arguments, including its name as it sees it */
+    char **program;     /* arguments; the first is its name as it sees it */
     const char *path;   /* the file to execute */
     const char *output; /* path of the capture */
     bool quiet;

@@ -65,7 +65,7 @@ static void add_numbers(crn_words *words, const crn_span_group *group)
                       crn_texts_number(text, group->high));
 }
 
-/* Appends "main → foo → run_in_jobserver": the last CRN_SPANS_ANCESTORS spans of the path. */
+/* Appends "main → foo → run_in_jobserver", at most the last CRN_SPANS_ANCESTORS blocks. */
 static void add_path(crn_words *words, const crn_spans_report *report, uint32_t node)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;

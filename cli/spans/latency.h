@@ -36,8 +36,8 @@ typedef struct crn_latency_report {
     uint32_t *slowest; /* indices of rows, the slowest first */
 } crn_latency_report;
 
-/* Finds the latencies between spans of two names. `kept`, by span, restricts the results; NULL: to
- * nothing. On an error prints a message and returns false. */
+/* Finds the latencies between spans of two names. `kept` says by span which results count; NULL:
+ * all. On an error prints a message and returns false. */
 bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
                       const uint8_t *kept, crn_latencies *latencies);
 /* Prints that no input leads to a result. */

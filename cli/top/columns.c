@@ -41,7 +41,7 @@ enum {
     METER_WIDTH = 10
 };
 
-/* Columns of each view, in order; wide ones are shown if the line has space. */
+/* Columns of each view, in order. Columns of totals need a wide line. */
 static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
     [CRN_TOP_SELF] = {INCLUSIVE_SHARE, SELF_SHARE, SELF, CALLS, SELF_TOTAL, CALLS_TOTAL},
     [CRN_TOP_INCLUSIVE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL,

@@ -104,7 +104,7 @@ static bool take_focus(context *context)
         return false;
     for (uint32_t b = 0; b < profile->block_count; b++) {
         const crn_block_info *block = &profile->blocks[b];
-        /* Blocks of a derived profile are compared by name and place of declaration. */
+        /* Blocks of a derived profile are compared by name, file and line. */
         if (block == row->block || (context->rows->owned && block->line == row->block->line &&
                                     strcmp(block->name, row->block->name) == 0 &&
                                     strcmp(block->file, row->block->file) == 0)) {

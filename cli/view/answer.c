@@ -134,7 +134,7 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
         }
     }
     if (answer == crn_view_explain || answer == crn_view_whatif)
-        malloc_trim(0); /* answers allocate much, between which others stay */
+        malloc_trim(0); /* the answer freed much, between other allocations */
     pthread_mutex_unlock(&view->lock);
     free(key);
     return reply.body ? reply : crn_view_reply_problem(400, message);
@@ -200,7 +200,7 @@ static crn_view_reply reply_error(unsigned status, const char *text)
     return reply;
 }
 
-/* Compares in constant time, so that time tells nothing about the secret. */
+/* Compares in constant time: response times do not reveal the secret. */
 static bool is_token(const crn_view *view, const char *text)
 {
     unsigned char different = 0;

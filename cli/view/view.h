@@ -179,7 +179,8 @@ crn_report_state crn_view_file_state(const crn_view_file *file);
 void crn_view_file_close(crn_view_file *file);
 /* Reads the spans of a file, and computes figures in advance. Takes view->lock when needed. */
 void crn_view_file_look(crn_view *view, crn_view_file *file);
-/* Starts a thread that does this for the files from number `first` on. Returns 0 or an errno. */
+/* Starts a thread that calls crn_view_file_look for the files from number `first` on. Returns 0 or
+ * an errno. */
 int crn_view_files_look(crn_view *view, size_t first);
 /* Waits until spans are read. If there are none, prints why and returns false. */
 bool crn_view_file_spans(crn_view *view, crn_view_file *file);
@@ -341,7 +342,7 @@ struct MHD_Daemon;
 struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port);
 void crn_view_stop(struct MHD_Daemon *daemon);
 
-/* ---- the built page; empty if the build has none ---- */
+/* ---- the built page; empty if the tool was built without it ---- */
 
 typedef struct crn_page {
     const unsigned char *script, *style;
