@@ -237,8 +237,7 @@ static char *whole(const char *path)
     return text;
 }
 
-/* Parses the words of an argument file. If there is no such file, @file is an input, as with
- * gcc. */
+/* Parses an argument file. If it does not exist, @file is an input, as with gcc. */
 static void read_file(reading *reading, const char *path, int depth)
 {
     char *text = depth < FILES_DEEPEST ? whole(path) : NULL;

@@ -219,7 +219,7 @@ static const crn_command *command; /* being run */
 static bool is_ours(const char *word)
 {
     return strncmp(word, "--", 2) == 0 && crn_command_option(command, word + 2) &&
-           (strcmp(word, "--profile") != 0); /* gcc has a --profile of its own, which means -p */
+           (strcmp(word, "--profile") != 0); /* gcc's own --profile means -p */
 }
 
 /* Refuses what the compiler would misread: options that only cairn cc has, and arguments in the

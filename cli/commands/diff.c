@@ -107,8 +107,7 @@ bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
                crn_calls_missing(input->profile[CRN_AFTER]);
 }
 
-/* Returns true if both captures have a metric that a gate can judge: it would never fail on a
- * missing one. */
+/* Returns false for a metric that a side lacks: its gate would never fail. */
 static bool can_gate(const crn_diff_input *input, bool named)
 {
     if (named || input->metric[CRN_BEFORE] != CRN_METRIC_CALLS)

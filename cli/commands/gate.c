@@ -92,7 +92,7 @@ static const char *usual_metric(const crn_profile *profile)
     return "calls";
 }
 
-/* Returns the tolerances of the new profile's contexts: those of equal contexts in the old one. */
+/* Returns, by context of `profile`, the tolerance that `old` has for it. */
 static double *keep_tolerances(const crn_baseline *old, const crn_profile *profile)
 {
     double *own = crn_calloc(profile->context_count, sizeof *own);

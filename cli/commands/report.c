@@ -210,8 +210,7 @@ static int report_print(crn_report *report)
     return CRN_EXIT_OK;
 }
 
-/* Joins paths: "a, b, c"; of more than FEW, names the first and how many more. Free the result with
- * crn_free. */
+/* Joins paths: "a, b, c"; of many, "a and 9 more". Free the result with crn_free. */
 static char *join(char *const *paths, size_t count)
 {
     enum { FEW = 4, MORE = 32 };

@@ -139,8 +139,7 @@ static void keep_for_answers(const crn_view *view)
     mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
-/* Starts the server, and a thread that reads spans while the page is in use. On an error prints a
- * message and returns NULL. */
+/* Starts the server and a thread that reads spans. On an error prints why, returns NULL. */
 static struct MHD_Daemon *begin(crn_view *view)
 {
     struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);

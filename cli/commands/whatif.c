@@ -213,8 +213,7 @@ static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn
     return true;
 }
 
-/* Returns, by span, 1 if the path "a,b" leads to it. On an error prints a message and returns
- * NULL. */
+/* Returns, by span, 1 if it is below the path "a,b". On an error prints why, returns NULL. */
 static uint8_t *read_context(const crn_whatif_report *report, const char *context)
 {
     uint8_t *path[MOST_PATH] = {NULL}, *below = NULL;
@@ -239,8 +238,8 @@ static uint8_t *read_context(const crn_whatif_report *report, const char *contex
     return below;
 }
 
-/* Sets `*kept` to the spans below `context`, NULL without a context. On an error, or if no span is
- * below it, prints a message and returns false. */
+/* Sets `*kept` to the spans below `context`; NULL without one. If no span is below it, prints that
+ * and returns false. */
 static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
 {
     *kept = NULL;
@@ -264,8 +263,7 @@ static bool is_of_pool(const crn_whatif_report *report, const crn_replay_pool *p
     return false;
 }
 
-/* Returns false, after printing a message, if a number of threads is for jobs that no pool
- * takes. */
+/* Returns false if a number of threads is for no pool, and prints that. */
 static bool pools_are_there(const crn_whatif_report *report, const changes *threads)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);

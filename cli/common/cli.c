@@ -41,7 +41,7 @@ static bool has_spans(const crn_trace *trace)
            trace->histogram_count || trace->samples.count;
 }
 
-/* Loads a capture, with its spans unless `trace` is NULL. */
+/* Loads a capture; its spans, too, if `trace`. */
 static crn_profile *load(const char *path, crn_trace **trace)
 {
     crn_error error = {0};

@@ -24,8 +24,8 @@ int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* From now on writes this thread's messages to `message`; NULL: to stderr again. */
 void crn_cli_catch(char *message, size_t size);
 
-/* Parses a time with its unit (ns, us, ms or s), such as "16.7ms". Sets `*ns` and returns true if
- * it is from `least` to `most` ns. */
+/* Parses a time such as "16.7ms" (ns, us, ms or s). Returns false unless it is from `least` to
+ * `most` ns. */
 bool crn_cli_time(const char *text, double least, double most, uint64_t *ns);
 
 /* Loads a capture while showing progress. Replaces addresses by functions, and derives live memory.
@@ -36,9 +36,8 @@ crn_profile *crn_cli_load(const char *path);
  * with a message and a warning in the profile; NULL if none can be read. */
 crn_profile *crn_cli_load_all(char *const *paths, size_t count);
 
-/* Loads and merges captures, and sets `*trace` to their spans, NULL if they have none. On an error
- * prints a message and returns NULL. `tolerant`: leaves out captures that cannot be read, as long
- * as one can be. */
+/* Loads and merges captures with their spans; `*trace` is NULL without spans. On an error prints
+ * why, returns NULL. `tolerant`: leaves out captures that cannot be read, if any can be. */
 struct crn_trace;
 crn_profile *crn_cli_load_spans(char *const *paths, size_t count, bool tolerant,
                                 struct crn_trace **trace);
@@ -60,7 +59,7 @@ int crn_cli_save(const crn_profile *profile, const char *path);
 /* Returns false if `path` is a file with content that is no capture, probably named by mistake. */
 bool crn_cli_may_replace(const char *path);
 
-/* Saves a capture with spans, like crn_cli_save; `trace` may be NULL. */
+/* Saves a capture with spans; `trace` may be NULL. */
 int crn_cli_save_spans(const crn_profile *profile, const struct crn_trace *trace, const char *path);
 
 /* Flushes stdout and returns `status`. On a write error prints a message and returns CRN_EXIT_BAD;

@@ -36,7 +36,7 @@ crn_scale crn_scale_for(const char *unit, uint64_t largest);
 size_t crn_figure(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t value);
 /* Formats a number >= 0 with commas and up to three decimals. Returns its length. */
 size_t crn_figure_fixed(char text[CRN_FIGURE_SIZE], double value, int decimals);
-/* Formats the difference `to` - `from` with its sign. Returns its length. */
+/* Formats a change with its sign. Returns its length. */
 size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t from, uint64_t to);
 /* Formats "0.65–2.4", with the text `to` between the ends and no unit: two significant digits,
  * rounded outwards. */

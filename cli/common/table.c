@@ -117,7 +117,7 @@ static size_t used_width(const crn_table *table)
     return used;
 }
 
-/* Hides a column and the interval after it. A hidden interval goes into its figure's column. */
+/* Hides a column and its interval; a lone interval joins its figure. */
 static void leave_out(crn_table *table, size_t i)
 {
     crn_column *column = &table->columns[i];
@@ -131,8 +131,7 @@ static void leave_out(crn_table *table, size_t i)
         table->columns[i].left_out = true;
 }
 
-/* Hides columns, a whole rank at a time, until names have enough space. Returns the width in
- * use. */
+/* Hides columns by whole ranks until names fit. Returns the width in use. */
 static size_t fit(crn_table *table, size_t width)
 {
     size_t used = used_width(table), least = table->name_least ? table->name_least : NAME_MIN;

@@ -88,7 +88,7 @@ crn_row crn_row_begin(const crn_table *table);
 void crn_row_figure(FILE *out, crn_row *row, uint64_t value);
 /* Does the same for an exact figure, without an interval. */
 void crn_row_whole(FILE *out, crn_row *row, uint64_t value);
-/* Prints a change, absolute and relative. `chance`: sampling alone may have caused it. */
+/* Prints a change. `chance`: sampling alone may have caused it. */
 void crn_row_change(FILE *out, crn_row *row, uint64_t from, uint64_t to, bool chance);
 void crn_row_points(FILE *out, crn_row *row, double difference, bool chance);
 void crn_row_text(FILE *out, crn_row *row, crn_style style, const char *text);

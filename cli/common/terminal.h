@@ -27,7 +27,7 @@ typedef struct crn_terminal {
     const crn_glyphs *glyphs;
 } crn_terminal;
 
-/* Returns the terminal's properties, determined at the first call, which sets LC_CTYPE. */
+/* Returns the terminal's properties. The first call sets LC_CTYPE. */
 const crn_terminal *crn_terminal_get(void);
 
 typedef enum crn_style {

@@ -22,8 +22,8 @@ typedef struct crn_convert_options {
 /* Reads another tool's file. On an error prints a message and returns NULL. */
 crn_profile *crn_convert_read(const char *path, const crn_convert_options *options);
 
-/* Opens the names of an mlmon.out: a text file, or a program compiled by MLton, which prints them;
- * runs the program only if `run`. On an error prints a message and returns NULL. */
+/* Opens the names of an mlmon.out: a text file, or if `run` the output of a program compiled by
+ * MLton. On an error prints why, returns NULL. */
 crn_source *crn_convert_sources(const char *path, bool run);
 
 #endif

@@ -21,8 +21,8 @@ static const origin origins[] = {
 
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 
-/* Returns true for Python's marshal format: a dictionary whose first key is a tuple. Their top bits
- * mark shared objects. */
+/* Recognises Python's marshal format: a dictionary whose first key is a tuple, each marked as
+ * shared or not. */
 static bool is_pstats(const char *head, size_t length)
 {
     return length >= 2 && (head[0] & 0x7f) == '{' &&

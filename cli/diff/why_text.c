@@ -219,7 +219,7 @@ static void print_path(FILE *out, const crn_why *why, const crn_why_cause *cause
     putc('\n', out);
 }
 
-/* Returns how many of the causes, which are sorted by size, to print. */
+/* Returns how many causes, sorted by size, to print. */
 static size_t rows_shown(const crn_why_report *report)
 {
     const crn_why *why = report->why;

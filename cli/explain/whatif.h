@@ -27,7 +27,7 @@ typedef struct crn_whatif_report {
     crn_latency recorded, predicted;
     size_t speedup_count;
     const crn_whatif_change *speedups;
-    const char *context; /* changes count only below it; NULL: everywhere */
+    const char *context; /* scope of the changes; NULL: everywhere */
     char *reasons;       /* why not to trust the prediction, a line each; NULL: trusted */
 } crn_whatif_report;
 

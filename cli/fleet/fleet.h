@@ -64,7 +64,7 @@ typedef struct crn_collector crn_collector;
 
 /* Returns true if the address is an OTLP collector's or Pyroscope's. */
 bool crn_collector_is(const char *url);
-/* Prepares sending to given->url, for which crn_collector_is is true. Never NULL. */
+/* Prepares to send to given->url, which crn_collector_is accepts. Never NULL. */
 crn_collector *crn_collector_open(const crn_fleet_given *given);
 void crn_collector_close(crn_collector *collector);
 /* Reads a capture, sends it, and prints what it sent. */
@@ -117,9 +117,9 @@ bool crn_fleet_print_compare(FILE *out, const crn_fleet_groups *groups,
 bool crn_fleet_ask(FILE *out, crn_database *database, const crn_question *question,
                    const crn_question_about *about, bool json);
 
-/* Compares two groups of runs and prints the comparison. shown->metric NULL: the most useful
- * metric; shown->unit is not used. Sets `*above` as crn_fleet_print_compare returns it. On an error
- * prints a message and returns false. */
+/* Compares two groups of runs and prints it. shown->metric NULL: the most useful; shown->unit is
+ * not used. Sets `*above` as crn_fleet_print_compare returns it. On an error prints why, returns
+ * false. */
 bool crn_fleet_ask_compare(FILE *out, crn_database *database, const crn_fleet_filter filters[2],
                            const crn_fleet_shown *shown, bool *above);
 

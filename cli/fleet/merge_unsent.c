@@ -129,7 +129,7 @@ static char *key_of(const char *path, const crn_profile *profile)
     return key;
 }
 
-/* Returns the group with this key, made if needed. Takes ownership of the key. */
+/* Returns the key's group, made if needed. Takes the key. */
 static group *group_of(groups *groups, char *key, const crn_profile *profile)
 {
     for (size_t g = 0; g < groups->count; g++)

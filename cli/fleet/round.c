@@ -61,7 +61,7 @@ static void send_singly(crn_round *round)
     round->count = 0;
 }
 
-/* Reports that all waiting captures failed; if the server refused, sends them singly first. */
+/* Reports a failed batch; if the server refused it, retries singly. */
 static void fail_all(crn_round *round, bool reached, const crn_error *error)
 {
     if (error->code == CRN_DATABASE_REFUSED && round->count > 1) {

@@ -15,7 +15,7 @@
 #include "symbols/symbols.h"
 
 typedef struct loaded {
-    crn_profile *recorded, *shown; /* `shown` has functions for addresses, or is `recorded` */
+    crn_profile *recorded, *shown; /* `shown` has functions for addresses */
     crn_span_store *spans;
 } loaded;
 

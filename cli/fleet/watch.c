@@ -78,8 +78,8 @@ static void clear(crn_watched *capture)
     crn_metrics_lines_free(&capture->metrics);
 }
 
-/* Reads lines of "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name.
- * An unreadable line only makes its capture be sent again, which does no harm. */
+/* Lines have "sent" or "begun", inode, size, seconds and nanoseconds of the last change, name. A
+ * capture whose line is unreadable is sent again, which does no harm. */
 static void read_list(crn_watch *watch)
 {
     char *path = path_in(watch->folder, LIST_NAME), name[NAME_MAX + 1];

@@ -37,8 +37,8 @@ static char *path_of(const crn_profile *profile, uint32_t context)
     return text ? text : strdup("");
 }
 
-/* Notes a change beyond the tolerance. Below `least`, the tolerance is relative to `least`: one
- * call more in a context with two is no growth by half. */
+/* Notes a change beyond the tolerance, which is relative to `least` or more: in a small context,
+ * one call more of two is no growth by half. */
 static void judge(judging *all, const crn_profile *profile, uint32_t context, const char *what,
                   const uint64_t figures[CRN_SIDES], double tolerance, double least)
 {

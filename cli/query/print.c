@@ -31,8 +31,7 @@ static char *blob_text(crn_value value)
     return text;
 }
 
-/* Returns the number with the fewest digits from 15 on that read back the same, as a fraction or
- * with an exponent. */
+/* Returns the shortest text from 15 digits on that reads back the same; never an integer. */
 static char *number_text(double number)
 {
     char text[64];

@@ -34,8 +34,7 @@ crn_profile *crn_report_shorten(crn_profile *profile);
 /* Applies the transforms, such as "merge:malloc". Frees `profile` and returns the transformed one;
  * on an error prints a message and returns NULL. */
 crn_profile *crn_report_transform(crn_profile *profile, const crn_report_arguments *arguments);
-/* Parses texts of transforms; free the result with crn_free. On an error prints a message and
- * returns NULL. */
+/* Parses transforms; free them with crn_free. On an error prints why, returns NULL. */
 crn_transform *crn_report_parse_transforms(const crn_profile *profile, const crn_list *texts);
 /* Resolves all other options for report->profile. Returns an exit status. */
 int crn_report_choose(crn_report *report, const crn_report_arguments *arguments);

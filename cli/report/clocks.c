@@ -106,8 +106,7 @@ void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile
         lines->put(lines->to, "clocks", text);
 }
 
-/* Returns the row whose share of wall time most certainly exceeds its share of cpu time; NULL if no
- * row exceeds it by NOTABLE. */
+/* Returns the row that waits most certainly, by shares of wall and cpu time; NULL if none does. */
 static const crn_compare_row *most_waiting(const crn_compare *compare)
 {
     for (uint32_t i = 0; i < compare->count; i++)

@@ -44,7 +44,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
     return result ? result : crn_report_compare_names(order->report, a, b);
 }
 
-/* Returns true if the block has cost or calls; for the root, only if cost was charged to it. */
+/* Returns true for a block with cost or calls; for the root only with cost. */
 static bool is_listed(const crn_report *report, const crn_flat *flat, uint32_t block)
 {
     bool costs = report->small && flat->small.self[block];

@@ -71,8 +71,7 @@ static void set_interval(json_t *row, const crn_report *report, const char *what
                   interval_json(crn_sampling_interval(&report->sampling[place], value)));
 }
 
-/* Adds row[what] = {metric: value}, and the figure's interval unless it is `whole`, which is
- * exact. */
+/* Adds row[what] = {metric: value}; also its interval, unless it is exact (`whole`). */
 static void set_figure(json_t *row, const crn_report *report, const char *what, uint32_t place,
                        uint64_t value, bool whole)
 {
@@ -101,7 +100,7 @@ json_t *crn_report_sampling_json(const crn_sampling *sampling)
     return json;
 }
 
-/* Writes how many blocks have no row, and their cost. */
+/* Writes how many blocks have no row. */
 static void write_rest(FILE *out, const crn_report *report, const crn_unshown *rest)
 {
     crn_json_write_member(out, "hidden", crn_json_number(rest->hidden));

@@ -54,7 +54,7 @@ typedef struct crn_report {
  * counts; NULL: all. */
 uint64_t crn_report_total(const crn_report *report, uint32_t metric);
 crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept);
-/* Returns totals by context. Free `*owned`, which may be NULL, with crn_free. */
+/* Returns totals by context. Free `*owned` (may be NULL). */
 const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
                                   uint64_t **owned);
 

@@ -17,8 +17,7 @@ static void print_section(FILE *out, const char *title)
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-/* Returns true if calls get a column. In this view they belong to call edges, so they get it also
- * as the metric. */
+/* Returns true if calls get a column, also as the metric: in this view they belong to edges. */
 static bool has_calls(const crn_report *report)
 {
     return report->calls || report->metrics[0] == CRN_METRIC_CALLS;
@@ -94,7 +93,7 @@ static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
     return count && neighbours[0].cost.inclusive;
 }
 
-/* Prints commands that extend the sequence by its costliest neighbours. */
+/* Prints commands that lengthen the sequence. */
 static void print_next(FILE *out, const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];

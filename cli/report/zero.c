@@ -38,8 +38,7 @@ static uint8_t *find_ran(const crn_profile *profile)
     return ran;
 }
 
-/* Counts blocks by file; `blocks` is sorted by file. Keeps the files with a block that never
- * ran. */
+/* Counts blocks, which are sorted by file, for each file that did not run whole. */
 static void add_up_files(crn_zero_view *view, const crn_profile *profile, const uint32_t *blocks,
                          const uint8_t *ran)
 {

@@ -132,8 +132,7 @@ static void say_what_to_do(const crn_run *run)
                                 : "ended before it used libcairn");
 }
 
-/* Tells libcairn when this run began: its processes keep each other's captures, and replace those
- * of earlier runs. */
+/* Sets CAIRN_SINCE: processes of this run replace only captures from before it. */
 static void set_since(void)
 {
     struct timespec now;

@@ -37,8 +37,7 @@ static const char *host_of(const crn_run *run)
     return run->alloc ? "alloc" : run->locks ? "locks" : "sample";
 }
 
-/* Returns the library's file name, with its number: only the development package has the link
- * without. */
+/* Returns the library's name with its number; development has a link without. */
 static const char *library_of(const crn_run *run)
 {
     return run->alloc   ? "libcairn-alloc.so." CAIRN_SOVERSION

@@ -91,7 +91,7 @@ bool crn_run_is_pattern(const char *output);
 /* Returns what follows the last slash. */
 const char *crn_run_base(const char *path);
 
-/* Finds an executable file in the folders of PATH. Returns false if it finds none. */
+/* Finds an executable file on PATH. Returns false if there is none. */
 bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
 
 /* Returns the host for a script's suffix; for an unknown suffix, the first host found. NULL without

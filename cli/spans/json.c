@@ -53,7 +53,7 @@ static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-/* Returns what identifies a span: id, block and iteration. */
+/* Returns a span's id, block and iteration. */
 static json_t *name_json(const crn_spans_report *report, uint32_t span)
 {
     if (span == CRN_SPAN_NONE)

@@ -31,8 +31,8 @@ typedef struct crn_spans_report {
     const char *by;                /* the argument of --by */
 } crn_spans_report;
 
-/* Prints the table from histograms, which captures without spans have, too; only the rows of
- * `block`, NULL: of all. On an error prints a message. Returns the exit status. */
+/* Prints the table from histograms, which need no spans; rows of `block` only, or of all if NULL.
+ * On an error prints why. Returns the exit status. */
 int crn_spans_spread(FILE *out, const char *path, const char *block, crn_span_sort sort,
                      uint32_t top, bool json);
 

@@ -97,8 +97,7 @@ static void choose_lines(view *view, const char *block, crn_span_sort sort)
         qsort(view->lines, view->count, sizeof *view->lines, compare_lines);
 }
 
-/* Sums the bars into bins like the table of spans: bounds grow by a constant factor from the
- * shortest to the longest duration. */
+/* Sums bars into bins whose bounds, as in the table of spans, grow by a constant factor. */
 static void fill_bins(view *view)
 {
     double low = 0x1p62, high = 1;

@@ -62,7 +62,7 @@ static void do_end(context *context)
     move_to(context, context->rows->count);
 }
 
-/* Moves the cursor to the row of the parent context. */
+/* Moves the cursor to the parent's row. */
 static void to_parent(context *context)
 {
     const crn_top_row *rows = context->rows->rows;
@@ -154,8 +154,7 @@ static void do_enter(context *context)
         choice->sort = CRN_TOP_BY_INCLUSIVE;
 }
 
-/* Leaves help, the filter, or the focus or source, whichever is first; else goes to the first
- * row. */
+/* Leaves help, else the filter, else focus or source. */
 static void do_escape(context *context)
 {
     crn_top_choice *choice = context->choice;

@@ -291,7 +291,7 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
     rows.info = &look->profile->metrics[rows.metric];
     rows.calls = rows.metric != CRN_METRIC_CALLS && crn_calls_counted(look->profile);
     bool ended = look->state >= CRN_TOP_STOPPED && look->state <= CRN_TOP_KILLED;
-    /* Once the program has ended, figures are totals if nothing ran since the last snapshot. */
+    /* An ended program without new figures is shown with totals. */
     bool spans = rows.view == CRN_TOP_SPANS;
     bool total = choice->total || !look->interval || (!spans && rows.info->is_level) ||
                  (spans && (ended || !look->spans || !look->spans->compared)) ||

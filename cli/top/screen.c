@@ -44,7 +44,7 @@ static double seconds_of(clockid_t clock)
 /* Seconds to the second snapshot: soon, so that there are rates. */
 #define SECOND_LOOK 0.3
 
-/* Least seconds to a snapshot that a key makes due; rates over less are meaningless. */
+/* Least seconds between snapshots; rates over less mean nothing. */
 #define LEAST_INTERVAL 0.1
 
 enum { PAIR_HOT = 1, PAIR_WARM };

@@ -169,7 +169,7 @@ typedef struct crn_top_choice {
     char filter[128], filter_before[128];
     char focus[256];        /* block, as crn_reference_spell writes it; "": none */
     uint64_t selected;      /* identity of the row that the cursor follows; 0: the first row */
-    uint32_t cursor, first; /* indices of rows: at the cursor; the first shown */
+    uint32_t cursor, first; /* indices of rows; first: the first shown */
     crn_top_fold *folds;    /* sorted by identity */
     uint32_t fold_count;
     uint32_t most; /* limit on rows; 0: the view's */
@@ -238,8 +238,8 @@ void crn_top_line_rows(crn_top_rows *rows, const crn_profile *shown, const crn_t
  * charged to their callers. Free it with crn_free. */
 uint64_t *crn_top_address_costs(const crn_profile *profile, const crn_symbols_place *places,
                                 uint32_t metric);
-/* Returns the identity of a block below the context with identity `context` (0: of the block
- * alone). It is the same in each snapshot. */
+/* Returns the identity of a block below a context, or of the block alone (0). It is equal in all
+ * snapshots. */
 uint64_t crn_top_identity(uint64_t context, const crn_block_info *block);
 crn_top_row *crn_top_rows_add(crn_top_rows *rows);
 bool crn_top_matches(const crn_top_choice *choice, const crn_block_info *block);

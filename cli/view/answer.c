@@ -200,7 +200,7 @@ static crn_view_reply reply_error(unsigned status, const char *text)
     return reply;
 }
 
-/* Compares in constant time: response times do not reveal the secret. */
+/* Compares in constant time, to reveal nothing. */
 static bool is_token(const crn_view *view, const char *text)
 {
     unsigned char different = 0;

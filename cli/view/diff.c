@@ -13,8 +13,7 @@
 #include "cli/diff/why.h"
 #include "view.h"
 
-/* Reads the query's files, "before" and "after", and their metric. On an error prints a message and
- * returns false. */
+/* Reads the query's two files and their metric. On an error prints why, returns false. */
 static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
                        uint64_t numbers[CRN_SIDES])
 {

@@ -301,7 +301,7 @@ crn_report_state crn_view_file_state(const crn_view_file *file)
     return is_growing(file) ? CRN_REPORT_RUNNING : crn_report_state_of(&report);
 }
 
-/* Returns true if nothing was recorded in between: compares notes and counts that grow with it. */
+/* Returns true if nothing was recorded between two readings. */
 static bool is_same(const crn_profile *before, const crn_profile *after)
 {
     static const char *const counters[] = {"recorded_ns", "samples", "state", "lanes_open"};

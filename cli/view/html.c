@@ -118,7 +118,7 @@ static void put_metrics(packed *all, const crn_profile *profile)
     }
 }
 
-/* Returns what `cairn report --json` has before its rows, and what the page needs besides. */
+/* Returns `cairn report --json` without rows, with facts for the page. */
 static json_t *head_json(const crn_report *report)
 {
     char *text = NULL;

@@ -10,8 +10,7 @@
 
 enum { TOP_DEFAULT = 10, TOP_MAX = 1000, FRAMES_MAX = 4000 };
 
-/* Returns the name of the block whose number the query has under `key`. On an error prints a
- * message and returns NULL. */
+/* Returns the name of the query's block `key`. On an error prints why, returns NULL. */
 static const char *name_of(const crn_view_file *file, const crn_view_query *query, const char *key)
 {
     uint64_t block;

@@ -35,7 +35,7 @@ static void read_view(const crn_view_query *query, crn_report_arguments *argumen
     arguments->stack = name && strcmp(name, "stack") == 0;
 }
 
-/* Returns the value of `key`; NULL if it is missing or empty. */
+/* Returns an item's value; NULL if missing or empty. */
 static const char *some_text(const crn_view_query *query, const char *key)
 {
     const char *text = crn_view_text(query, key);
@@ -397,8 +397,8 @@ static uint32_t match_blocks(const crn_profile *profile, const char *text, uint8
     return count;
 }
 
-/* Returns the cost of all contexts with one of the blocks on their path, each counted once. Sets
- * `*self` to the blocks' self cost. */
+/* Returns the cost of all contexts with one of the blocks on their path, each once. `*self`: self
+ * cost. */
 static uint64_t cost_of_blocks(const crn_report *report, const uint8_t *matches,
                                const uint8_t *kept, uint64_t *self)
 {

@@ -40,7 +40,7 @@ static void *wait_until(void *data)
     return NULL;
 }
 
-/* Starts the thread. On an error prints a message and returns false. */
+/* Starts the clock. On an error prints why, returns false. */
 static bool clock_begin(alarm_clock *clock, crn_query *query, uint64_t seconds)
 {
     *clock = (alarm_clock){

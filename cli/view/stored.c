@@ -69,7 +69,7 @@ static void put_single_spans(FILE *out, crn_view *view, const uint32_t *spans, u
     putc('}', out);
 }
 
-/* Prints the answers about spans; those by block only for the blocks with the most time. */
+/* Prints answers about spans; by block for the costliest only. */
 static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];

@@ -59,7 +59,7 @@ void crn_view_upload_abort(crn_view_upload *upload)
     crn_free(upload);
 }
 
-/* Loads the file at the query's "path" as one more of the view, and answers with its number. */
+/* Loads the file at the query's "path", and answers with its number. */
 static bool open_upload(FILE *out, crn_view *view, const crn_view_query *query)
 {
     if (!crn_view_upload_open(view, crn_view_text(query, "path")))

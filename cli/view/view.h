@@ -35,7 +35,7 @@ enum {
 /* The part of a profile that was shown last, with figures to draw it. */
 typedef struct crn_view_part {
     char *key;        /* request that it answers; NULL: no part */
-    uint32_t *blocks; /* by block of `owned`: its number in the file's profile; NULL: the same */
+    uint32_t *blocks; /* by block of `owned`: its number in the file; or NULL */
     const crn_profile *profile;
     crn_profile *owned;       /* NULL: `profile` is the file's */
     uint8_t *kept;            /* by context; NULL: all */
@@ -69,7 +69,7 @@ typedef enum crn_view_sum {
     CRN_SUMS
 } crn_view_sum;
 
-/* Sums over all spans of a file, each computed once. */
+/* A file's sums over all spans, each computed once. */
 typedef struct crn_view_sums {
     unsigned done; /* number of available sums: those of crn_view_sum below it */
     crn_span_table table;
@@ -177,7 +177,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file);
 /* Returns the state as a report does, but a file counts as running until it is reloaded. */
 crn_report_state crn_view_file_state(const crn_view_file *file);
 void crn_view_file_close(crn_view_file *file);
-/* Reads the spans of a file, and computes figures in advance. Takes view->lock when needed. */
+/* Reads a file's spans and computes figures. Locks view->lock. */
 void crn_view_file_look(crn_view *view, crn_view_file *file);
 /* Starts a thread that calls crn_view_file_look for the files from number `first` on. Returns 0 or
  * an errno. */
@@ -196,8 +196,8 @@ void crn_view_explanation_write(FILE *out, crn_view *view, crn_view_file *file, 
 /* Explains blocks with so many spans that a request would take long, into `explained`; stops if a
  * request waits for the replay. */
 void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
-/* Sets `*choice` to the spans that the query chooses; NULL if it chooses none. On an error prints a
- * message and returns false. */
+/* Sets `*choice` to the query's chosen spans; NULL without a choice. On an error prints why,
+ * returns false. */
 bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
                         const crn_view_choice **choice);
 /* A window of time to draw. */
@@ -298,17 +298,16 @@ bool crn_view_has_token(const crn_view *view, const char *path, const char **res
 char *crn_view_upload_path(crn_view *view, const char *name);
 /* Deletes an uploaded file and its folder. */
 void crn_view_upload_remove(const char *path);
-/* Loads an uploaded file as one more of the view, which copies the path. On an error prints a
- * message and returns false. */
+/* Loads an uploaded file as one more of the view; copies `path`. On an error prints why, returns
+ * false. */
 bool crn_view_upload_open(crn_view *view, const char *path);
 
 /* ---- runs in a fleet's database: cairn view --fleet ---- */
 
-/* Fetches the sum of the newest service's runs as one more file. On an error prints a message and
- * returns false. */
+/* Opens the sum of the newest service's runs as a file. On an error prints why, returns false. */
 bool crn_view_fleet_begin(crn_view *view);
-/* Answer with services and metrics; a question of cairn fleet; a comparison; and with a run, or the
- * sum of matching runs, opened as one more file. */
+/* Answer with the database's services and metrics; with a question's result; with a comparison;
+ * after opening a run, or the sum of several, as one more file. */
 bool crn_view_fleet(FILE *out, crn_view *view, const crn_view_query *query);
 bool crn_view_fleet_ask(FILE *out, crn_view *view, const crn_view_query *query);
 bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query);
@@ -337,8 +336,8 @@ bool crn_view_html_write(FILE *out, const crn_report *report);
 char *crn_view_stored(const crn_report *report, size_t *size);
 
 struct MHD_Daemon;
-/* Starts the server on the loopback interface; `port` 0: any port. On an error prints a message and
- * returns NULL. */
+/* Starts the server on the loopback interface; `port` 0: any. On an error prints why, returns
+ * NULL. */
 struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port);
 void crn_view_stop(struct MHD_Daemon *daemon);
 
