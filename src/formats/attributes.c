@@ -20,7 +20,7 @@ void crn_attribute_names_open(crn_attribute_names *names, const crn_trace *trace
     for (size_t k = 0; k < room; k++)
         names->span[k] = CRN_SPAN_NONE;
     crn_interning *numbers = crn_interning_new();
-    uint32_t *first = crn_calloc(room, sizeof *first); /* hash table by interned name: a key + 1 */
+    uint32_t *first = crn_calloc(room, sizeof *first); /* by interned number: the first key + 1 */
     uint32_t reserved_count = 0;
     for (; reserved[reserved_count]; reserved_count++)
         crn_intern_number(numbers, reserved[reserved_count], strlen(reserved[reserved_count]));

@@ -12,18 +12,18 @@
 
 typedef struct crn_attribute_names {
     const crn_trace *trace; /* not owned */
-    uint32_t *same;         /* by key: the first key with that name; key_count for a reserved
-                               name */
-    uint32_t *span, *uses;  /* by that key: the span being counted, and the uses so far */
-    char **quoted;          /* by key: its name as a JSON string */
+    uint32_t *same; /* by key: the first key of equal name; key_count if the name is reserved */
+    uint32_t *span, *uses; /* by first key: the last span that used it, and its uses in that span */
+    char **quoted;         /* by key: its name as a JSON string */
 } crn_attribute_names;
 
-/* `reserved`: names that every span may have anyway, NULL-terminated. */
+/* `reserved`: names of the format's own attributes, NULL-terminated. */
 void crn_attribute_names_open(crn_attribute_names *names, const crn_trace *trace,
                               const char *const *reserved);
 void crn_attribute_names_close(crn_attribute_names *names);
 
-/* Writes the attribute's name as a JSON string: "width", the second time "width (2)". */
+/* Writes the attribute's name as a JSON string: "width"; "width (2)" at its second use in a
+ * span. */
 void crn_attribute_names_put(crn_attribute_names *names, const crn_attribute *attribute, FILE *out);
 
 /* Writes a number. Infinities and NaN, which JSON lacks, become strings as in the JSON of protocol

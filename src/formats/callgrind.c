@@ -19,7 +19,7 @@
 
 enum { NAMES_MAX = 1 << 22, EVENT_SIZE = 32 };
 
-/* Names are compressed: "(12) name" defines, "(12)" refers. */
+/* Names are compressed: "(12) name" defines number 12, "(12)" refers to it. */
 typedef struct names {
     char **texts; /* by number */
     uint32_t count;
@@ -27,7 +27,7 @@ typedef struct names {
 
 typedef struct function {
     uint32_t block, context;
-    uint64_t self, called; /* called: inclusive cost of its calls of others */
+    uint64_t self, called; /* called: inclusive cost of its calls of other functions */
 } function;
 
 typedef struct reader {
@@ -38,12 +38,12 @@ typedef struct reader {
     char event[EVENT_SIZE];
     unsigned positions; /* fields before the costs of a line */
     uint32_t metric, inclusive;
-    char *file, *called_file; /* of fl=, of cfi= or cfl=; NULL: the same */
-    uint32_t current, callee; /* functions, by index + 1; 0: none */
+    char *file, *called_file; /* of fl=; of cfi= or cfl=, NULL if the same as `file` */
+    uint32_t current, callee; /* indices into list + 1; 0 before the first */
     bool is_call;             /* the next line has the cost of a call */
     function *list;
     uint32_t count, capacity;
-    uint32_t *by_block, block_capacity; /* index + 1 */
+    uint32_t *by_block, block_capacity; /* index into list + 1; 0 if not in the list */
 } reader;
 
 static bool fail(const reader *reader, const char *what)
@@ -72,7 +72,7 @@ static const char *name_of(const reader *reader, names *names, const char *text)
         fail(reader, "a name's number is wrong");
         return NULL;
     }
-    while (names->count <= number) { /* numbers are given in order, nearly */
+    while (names->count <= number) { /* numbers are nearly in order */
         if ((names->count & (names->count - 1)) == 0)
             names->texts = crn_realloc((void *)names->texts, names->count ? names->count * 2 : 1,
                                        sizeof *names->texts);
@@ -88,7 +88,7 @@ static const char *name_of(const reader *reader, names *names, const char *text)
     return names->texts[number];
 }
 
-/* Returns the index + 1 of the function; 0 after an error. */
+/* Returns the function's index + 1, and adds new functions; returns 0 after an error. */
 static uint32_t function_of(reader *reader, const char *text, const char *file)
 {
     const char *name = name_of(reader, &reader->functions, text);
@@ -258,7 +258,7 @@ static bool charge(const reader *reader)
         uint64_t inclusive;
         if (__builtin_add_overflow(function->self, function->called, &inclusive) ||
             inclusive > total)
-            inclusive = total; /* mutual recursion counts more than once */
+            inclusive = total; /* mutual recursion is counted more than once */
         crn_profile_builder_charge(reader->builder, function->context, reader->metric,
                                    function->self);
         crn_profile_builder_charge(reader->builder, function->context, reader->inclusive,

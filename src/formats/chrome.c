@@ -120,8 +120,8 @@ static void pass(void *data, uint32_t span)
 
 /* ---- arrows ---- */
 
-/* Viewers attach the end of an arrow to the innermost event on its row at that time. A span that
- * waited gets it when the wait ended. */
+/* Returns when the arrow arrives: when a wait ended, otherwise at the begin of its span. Viewers
+ * attach it to the innermost event on the row at that time. */
 static uint64_t arrives(const crn_trace *trace, const crn_arrow *arrow)
 {
     const crn_span *from = &trace->spans[arrow->from], *to = &trace->spans[arrow->to];
@@ -130,7 +130,8 @@ static uint64_t arrives(const crn_trace *trace, const crn_arrow *arrow)
     return from->end < to->end ? from->end : to->end - 1;
 }
 
-/* Returns when the arrow leaves its span: a token is taken while the requester is innermost. */
+/* Returns when the arrow leaves its span: when the token was taken, as the span was innermost then;
+ * at the span's begin if that is not known. */
 static uint64_t leaves(const crn_trace *trace, const crn_arrow *arrow)
 {
     const crn_span *from = &trace->spans[arrow->from];

@@ -15,13 +15,13 @@ enum { NS_PER_US = 1000 };
 
 typedef struct node {
     json_t *json;
-    uint32_t context; /* 0: not reached from the root yet */
+    uint32_t context; /* set by reach */
 } node;
 
 typedef struct reader {
     crn_source *source;
     crn_profile_builder *builder;
-    crn_interning *ids; /* from ids to numbers of `nodes` */
+    crn_interning *ids; /* from ids to indices of `nodes` */
     node *nodes;
     size_t count;
     crn_error *error;
@@ -44,7 +44,7 @@ static size_t read_some(void *buffer, size_t size, void *data)
     return error.code ? (size_t)-1 : length;
 }
 
-/* Returns the number of a node by its id; `count` if there is none. */
+/* Returns the index of the node with an id; `count` if no node has it. */
 static size_t number_of(const reader *reader, json_int_t id)
 {
     size_t number = crn_intern_number(reader->ids, (const char *)&id, sizeof id);
@@ -84,8 +84,8 @@ static uint32_t block_of(const reader *reader, const json_t *value)
                           .column = placed && column >= 0 ? (uint32_t)column + 1 : 0});
 }
 
-/* Makes the contexts of a node's children and their descendants, without recursion: each node is
- * reached once, so a cycle in a damaged file ends. */
+/* Makes the contexts of all nodes below `root`, without recursion. Fails if a node is reached
+ * twice, as in a damaged file with a cycle, or not at all. */
 static bool reach(reader *reader, size_t root)
 {
     size_t *left = crn_calloc(reader->count + 1, sizeof *left), count = 0;
@@ -118,7 +118,7 @@ static bool reach(reader *reader, size_t root)
     return good;
 }
 
-/* Charges the time of samples: each until the next one, the last one until the end. */
+/* Charges each sample with the time until the next one; the last one, until the end. */
 static bool charge_samples(reader *reader, const json_t *whole)
 {
     const json_t *samples = json_object_get(whole, "samples");
@@ -139,7 +139,7 @@ static bool charge_samples(reader *reader, const json_t *whole)
         at += delta;
         if (s + 1 == count && end > start && end - start < INT64_MAX / NS_PER_US)
             next = end - start - at;
-        if (next > 0) /* clocks of several processors: some are negative */
+        if (next > 0) /* negative if the clocks of two processors differ */
             crn_profile_builder_charge(reader->builder, reader->nodes[number].context,
                                        CRN_METRIC_WALL, (uint64_t)next * NS_PER_US);
     }

@@ -84,8 +84,8 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
         *duration = 0;
 }
 
-/* Notes of ordinary captures that would only be noise: pprof shows all comments above each
- * table. */
+/* Returns true for notes of every capture, which would be noise: pprof shows all comments above
+ * each table. */
 static bool is_ordinary(const crn_note *note)
 {
     static const crn_note ordinary[] = {
@@ -97,7 +97,7 @@ static bool is_ordinary(const crn_note *note)
         if (strcmp(note->key, ordinary[i].key) == 0 &&
             (!ordinary[i].value || strcmp(note->value, ordinary[i].value) == 0))
             return true;
-    /* Modules of addresses: these have become functions. */
+    /* Modules served to find the functions of addresses, which is done. */
     return strncmp(note->key, "module ", strlen("module ")) == 0;
 }
 

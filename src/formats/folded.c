@@ -17,7 +17,7 @@
 #include "formats/stacks.h"
 #include "profile/profile.h"
 
-/* The current line: its first `length` frames are those of the previous path. */
+/* The path of a line: `length` frames, each with its context and its end in `text`. */
 typedef struct path_text {
     char *text;
     size_t capacity;
@@ -97,7 +97,7 @@ static void path_text_add(path_text *path, const char *name)
     path->ends[path->length++] = begin + size;
 }
 
-/* Makes it the path of `context`, reusing the common prefix with the previous path. */
+/* Makes `path` the path of `context`, and keeps the outer frames that both have. */
 static void path_text_move(path_text *path, const crn_profile *profile, const uint32_t *depths,
                            uint32_t context, char **names)
 {
@@ -198,8 +198,8 @@ static bool split_value(char *line, size_t length, uint64_t *value, bool *fracti
     return *end == 0 && errno == 0;
 }
 
-/* Returns the length, and the number of frames, of the longest common prefix of whole frames with
- * the previous line: files are mostly sorted. */
+/* Returns the length of the longest prefix of whole frames that the previous line also has, and
+ * sets `*count` to its number of frames. Files are mostly sorted. */
 static size_t shared_frames(const folded_reader *reader, const char *frames, size_t *count)
 {
     size_t length = 0;

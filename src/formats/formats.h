@@ -18,9 +18,9 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 
-/* The formats that are written: NAME, the suffix of its files, another suffix. crn_NAME_write
- * writes contexts, or spans. The first is the default; of two suffixes that fit a file, the first
- * counts. */
+/* Formats for export: NAME, file suffix, second suffix or NULL. crn_NAME_write writes contexts or
+ * spans. The first format is the default. A file name that fits two suffixes is of the format that
+ * is listed first. */
 #define CRN_FORMATS_OF_CONTEXTS(X)                                                                 \
     X(pprof, ".pb.gz", NULL)                                                                       \
     X(folded, ".folded", NULL)                                                                     \
@@ -30,7 +30,7 @@
     X(otlp, ".otlp.json", NULL)                                                                    \
     X(chrome, ".json", NULL)
 
-/* The formats that are read, by crn_NAME_read, in the order in which a file is tried. */
+/* Formats for import by crn_NAME_read, in the order in which they are tried. */
 #define CRN_FORMATS_READ(X)                                                                        \
     X(pprof)                                                                                       \
     X(cpuprofile)                                                                                  \
@@ -47,15 +47,15 @@
 typedef void crn_format_progress(uint64_t done, uint64_t total);
 
 typedef struct crn_export_options {
-    int metric; /* metric to write (folded) or to show first; see crn_export_metric */
+    int metric; /* folded: the metric to write; others: the one to show first */
     bool times; /* include wall time, start and duration, which differ from run to run */
     crn_format_progress *progress;
 } crn_export_options;
 
 typedef struct crn_import_options {
-    const char *metric;  /* folded: name of the metric of the numbers; NULL is "samples" */
-    crn_source *sources; /* mlmon: what the program prints for @MLton show-sources --; or NULL */
-    bool split;          /* mlmon: copies that the compiler made of a function are rows apart */
+    const char *metric;  /* folded: the metric that the numbers are; NULL: "samples" */
+    crn_source *sources; /* mlmon: the program's output of @MLton show-sources --; required */
+    bool split;          /* mlmon: each copy that the compiler made of a function is a block */
     crn_format_progress *progress;
 } crn_import_options;
 
@@ -89,14 +89,15 @@ CRN_FORMATS_READ(CRN_FORMAT_DECLARE)
 
 /* ---- shared by writers ---- */
 
-/* Returns the metric to show first; not wall time if `times` is false. */
+/* Returns the metric to show first. It is no time if `times` is false. */
 int crn_export_metric(const crn_profile *profile, bool times);
 
-/* Lists the metrics to write: calls, then those with any cost. Returns their number. */
+/* Lists the metrics to write: those with any cost, no times if `times` is false; calls if there are
+ * none. Returns their number. */
 uint32_t crn_export_metrics(const crn_profile *profile, bool times,
                             uint32_t metrics[CRN_METRIC_MAX]);
 
-/* Returns true if nothing is charged to the context. */
+/* Returns true if none of `metrics` is charged to the context itself. */
 bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, uint32_t count,
                          uint32_t context);
 
@@ -107,8 +108,8 @@ bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, ui
 #endif
 bool crn_export_check_size(const crn_profile *profile, const char *format, crn_error *error);
 
-/* Returns the notes worth exporting, sorted by key; without `times`, not those that differ from run
- * to run. Free the array with crn_free. */
+/* Returns the notes to export, sorted by key, without those of every capture; without `times`, also
+ * without those that differ from run to run. Free the array with crn_free. */
 const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t *count);
 
 /* Sets start (ns since 1970) and duration (ns); 0 if not known. */
@@ -124,7 +125,7 @@ typedef bool crn_format_line(void *data, char *line, size_t length, crn_error *e
 bool crn_import_lines(crn_source *source, const crn_import_options *options, crn_format_line *read,
                       void *data, crn_error *error);
 
-/* Ends the builder. Returns NULL unless `good`. */
+/* Ends the builder. Returns its profile; frees it and returns NULL unless `good`. */
 crn_profile *crn_import_end(crn_profile_builder *builder, bool good);
 
 #endif

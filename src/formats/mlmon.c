@@ -2,10 +2,11 @@
  *
  * MLton's mlmon.out, with the names that the profiled program prints (@MLton show-sources --).
  *
- * mlmon.out has figures by function and no call paths: current, and with -profile-stack the cost
- * on the stack without and with the collector. So each function is one context below the root, and
- * what was on the stack has metrics of its own (profile/stack.h). The calls that the program may
- * make are known: each is a context without figures, so that the call graph has an arrow for it.
+ * mlmon.out has figures by function and no call paths: the self cost and, with -profile-stack, the
+ * cost while the function was on the stack, without and with garbage collection. So each function
+ * is one context below the root, and the costs on the stack are metrics of their own
+ * (profile/stack.h). Each call that the program may make is a context without figures, so that the
+ * call graph has an arrow for it.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -43,8 +44,8 @@ static char *next_line(const reader *reader)
 
 /* ---- blocks and the calls between them ---- */
 
-/* Makes a block of "Calc.eval<tab>prog.sml: 44". `copy` tells copies of a function apart, from 2
- * on. */
+/* Makes a block of "Calc.eval<tab>prog.sml: 44". `copy` numbers the copies of a function from 1;
+ * the block's name shows it from 2 on. */
 static uint32_t block_of(const reader *reader, const char *line, uint32_t copy)
 {
     char *text = crn_strdup(line), *name = NULL;
@@ -174,8 +175,8 @@ static bool read_table(const reader *reader, const char *what, uint32_t expected
     return good;
 }
 
-/* Reads the rows: one for each source, which tells copies of functions apart, then one for each
- * name. */
+/* Reads both tables: a row for each source, that is for each copy of a function; a row for each
+ * name. Charges the rows of one of them. */
 static bool read_rows(const reader *reader)
 {
     const crn_mlmon_names *names = reader->names;

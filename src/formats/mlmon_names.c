@@ -30,7 +30,7 @@ char *crn_mlmon_line(crn_source *source, crn_error *error)
     return line;
 }
 
-/* Reads a number and moves `*line` behind it. False if there is none. */
+/* Reads a number and moves `*line` behind it. Returns false at anything else. */
 static bool next_number(const char **line, uint64_t *number)
 {
     char *end;
@@ -98,7 +98,7 @@ static bool read_sources(crn_mlmon_names *names, crn_source *source, crn_error *
     return true;
 }
 
-/* `*space` is what all sequences together may still have: a hostile file is not a large one. */
+/* `*space` is the number of sources that all sequences may still have, against hostile files. */
 static bool read_sequence(const crn_mlmon_names *names, crn_mlmon_sequence *sequence,
                           const char *line, uint32_t *space)
 {

@@ -11,7 +11,7 @@
 /* Limit on lexical parents in a name. */
 enum { PARENTS_MAX = 32 };
 
-/* Characters above U+FFFF are written as two surrogates. */
+/* Writes the escape of a character; above U+FFFF, two surrogates. */
 static char *put_escape(char *to, uint32_t character)
 {
     if (character < 0x10000)
@@ -50,7 +50,8 @@ void crn_names_put_json(FILE *out, const char *text)
     crn_free(quoted);
 }
 
-/* Adds the lexical parents, unless the host's name has them already. */
+/* Prints a block's name after those of its lexical parents, up to a name that begins with its
+ * parent's. */
 static void print_qualified(FILE *out, const crn_profile *profile, uint32_t block)
 {
     uint32_t chain[PARENTS_MAX], length = 0;
@@ -102,8 +103,7 @@ static int compare(const void *left, const void *right, void *labels)
     return order ? order : (a > b) - (a < b);
 }
 
-/* Gives blocks whose labels are not unique the next longer label. Returns true if there were
- * any. */
+/* Gives blocks with equal labels the longer label of `level`. Returns true if there were any. */
 static bool lengthen(crn_names *names, const crn_profile *profile, uint32_t *order, int level)
 {
     bool shared = false;

@@ -25,7 +25,7 @@ typedef struct writer {
     char **lanes;          /* by lane */
     crn_attribute_names keys;
     crn_trace_ids ids;
-    uint64_t base; /* ns since 1970 of time 0 */
+    uint64_t base; /* ns from 1970 to the trace's time 0 */
     uint64_t done;
 } writer;
 
@@ -104,7 +104,7 @@ static void put_attribute(writer *writer, const crn_attribute *attribute)
     }
 }
 
-/* Writes the block's place, then the span's attributes. */
+/* Writes the fields of each span (lane, file, line ...), then the span's attributes. */
 static void put_attributes(writer *writer, uint32_t span)
 {
     const crn_span *its = &writer->trace->spans[span];
@@ -134,7 +134,7 @@ static void put_attributes(writer *writer, uint32_t span)
     fputc(']', out);
 }
 
-/* Writes edges other than the parent. */
+/* Writes the edges that lead to the span, as links. */
 static void put_links(writer *writer, uint32_t span)
 {
     static const char *const kinds[] = {"hand-off", "waits for", "follows"};
@@ -213,7 +213,7 @@ static void free_names(writer *writer)
     crn_trace_ids_close(&writer->ids);
 }
 
-/* Writes a resource for each process, whose spans are consecutive, as its lanes are. */
+/* Writes a resource for each process. The spans of a process are consecutive. */
 static void put_resources(writer *writer)
 {
     const crn_trace *trace = writer->trace;

@@ -8,7 +8,7 @@
 #include "formats/otlp_wire.h"
 #include "otlp.pb-c.h"
 
-/* Attributes that are built one after the other; all is freed at once. */
+/* A growing list of attributes, which it owns. */
 typedef struct crn_otlp_list {
     Otlp__KeyValue **items;
     size_t count, room;
@@ -26,7 +26,7 @@ void crn_otlp_list_free(crn_otlp_list *list);
 /* Adds the resource's attributes. */
 void crn_otlp_add_resource(crn_otlp_list *list, const crn_otlp_options *options);
 
-/* Packs a request and hands it on. */
+/* Packs a request, calls options->part with it and returns the result. */
 bool crn_otlp_hand_on(const ProtobufCMessage *request, const crn_otlp_options *options);
 
 #endif

@@ -18,7 +18,8 @@ typedef struct writer {
     const crn_profile *profile;
     const crn_otlp_options *options;
     crn_names names;
-    int32_t *numbers; /* by block: its function and location; 0: none */
+    int32_t
+        *numbers; /* by block: number of its function and location; 0 for blocks without contexts */
     char **strings;
     size_t string_count, string_room;
     /* Shared by all parts of the profile: */
@@ -70,11 +71,11 @@ static void make_functions(writer *writer)
     }
 }
 
-/* Stacks of a part: innermost function first. */
+/* The stacks of a part. Each begins with its innermost function. */
 typedef struct stacks {
     Otlp__Stack *all, **items;
     uint32_t *contexts; /* by stack, from 1 */
-    size_t count;       /* with the empty one */
+    size_t count;       /* including the empty stack 0 */
 } stacks;
 
 static void stacks_make(stacks *stacks, const writer *writer, uint32_t first, uint32_t until)

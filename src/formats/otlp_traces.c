@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * OTLP traces in protobuf: the same spans, ids, attributes and links as otlp.c writes as JSON.
+ * OTLP traces in protobuf: the spans, ids and links that otlp.c writes as JSON, and the attributes
+ * except cairn.handed_off and cairn.cpu_ns.
  */
 #include <cairn/span.h>
 #include <string.h>
@@ -16,10 +17,10 @@ typedef struct writer {
     const crn_trace *trace;
     const crn_otlp_options *options;
     crn_trace_ids ids;
-    uint64_t base; /* ns since 1970 of time 0 */
+    uint64_t base; /* ns from 1970 to the trace's time 0 */
 } writer;
 
-/* Ids, and what else a span refers to. */
+/* What the message of a span points to. */
 typedef struct piece {
     uint8_t trace_id[16], span_id[8], parent[8];
     crn_otlp_list attributes;
@@ -128,7 +129,7 @@ static void piece_free(piece *piece)
     crn_free(piece->link_ids);
 }
 
-/* Hands on some spans of one process. */
+/* Passes on a request with some spans of one process. */
 static bool hand_on(const writer *writer, uint32_t process, Otlp__Span **spans, size_t count)
 {
     crn_otlp_list attributes = {0};

@@ -19,7 +19,7 @@
 #include "formats/formats.h"
 #include "formats/stacks.h"
 
-/* A part of the line. */
+/* A word of a line. */
 typedef struct token {
     const char *text;
     size_t length;
@@ -40,9 +40,9 @@ typedef struct reader {
     crn_stacks stacks;
     uint32_t *frames; /* the current sample's blocks, innermost first */
     size_t frame_count, frame_capacity;
-    size_t inlined; /* the last frames, inlined ones, that have no file yet: their caller's line
-                       will give it */
-    char **waiting; /* the names of these */
+    size_t inlined; /* number of inlined frames in `waiting`; the next frame that is not inlined has
+                       their file */
+    char **waiting; /* names of inlined frames */
     size_t waiting_capacity;
     bool open; /* within a sample */
     uint32_t metric, samples;
@@ -81,7 +81,7 @@ static bool is_time(token token)
            isdigit((unsigned char)*token.text);
 }
 
-/* Process or process/thread: "4242", "4242/4243" or "-1". */
+/* Returns true for a process or process/thread: "4242", "4242/4243" or "-1". */
 static bool is_process(token token)
 {
     return is_span(token, "0123456789/-") && *token.text != '/';
@@ -176,14 +176,14 @@ static bool split_frame(char *text, const char **symbol, const char **file)
     return *text || **file;
 }
 
-/* Returns the length of the leading address if something follows it, otherwise 0. */
+/* Returns the length of a frame's leading address; 0 without one. */
 static size_t address_length(const char *line)
 {
     token token;
     const char *at = line;
     if (!next_token(&at, &token) || !is_span(token, "0123456789abcdef"))
         return 0;
-    /* A function may be called "add": then its file follows, or nothing. */
+    /* "add" may be a function's name: then its file follows, or nothing. */
     while (is_blank(*at))
         at++;
     return *at && *at != '(' ? (size_t)(at - line) : 0;
@@ -202,7 +202,7 @@ static void push_frame(reader *reader, const char *symbol, const char *file)
         crn_profile_builder_block(reader->stacks.builder, &info);
 }
 
-/* Pushes inlined frames, which came before the frame that has their file. */
+/* Pushes the waiting inlined frames, with the file of the frame that follows them. */
 static void push_inlined(reader *reader, const char *file)
 {
     for (size_t i = 0; i < reader->inlined; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Perfetto traces: a thread track for each lane, child tracks for its further rows, a slice for
- * each span and a flow for each arrow. Names, keys and places are interned in the first packets.
- * Packets are encoded and written one at a time.
+ * each span and a flow for each arrow. Names, keys and source locations are interned in the first
+ * packets. Packets are encoded and written one at a time.
  */
 #include "formats/perfetto.h"
 
@@ -119,15 +119,15 @@ static void put_annotations(writer *writer, Perfetto__Protos__TrackEvent *event,
     event->debug_annotations = writer->annotation_list;
 }
 
-/* Returns true if the arrow ends at the end of its span: arrows to spans that waited. An open span
- * has no end to attach it to. */
+/* Returns true if the arrow arrives at the end of its span, because the span waited. An open span
+ * has no end. */
 static bool arrives_at_end(const writer *writer, const crn_arrow *arrow)
 {
     return arrow->kind == CRN_ARROW_WAITS && !writer->trace->spans[arrow->to].open;
 }
 
-/* Arrows start at the begin of a span: viewers join flow events with the same id in the order of
- * time, and the waiting span ends later. */
+/* Adds the arrows of a span's begin or end. All leave at a begin: viewers join flow events of one
+ * id in the order of time, so an arrow must leave before it arrives. */
 static void put_flows(writer *writer, Perfetto__Protos__TrackEvent *event, uint32_t span, bool end)
 {
     const crn_timeline *timeline = writer->timeline;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events and log lines of a Perfetto trace, and the times of threads without a core.
+ * Events and log lines of a Perfetto trace, and the off-core times of threads.
  */
 #include <cairn/span.h>
 
@@ -19,7 +19,7 @@ static void put(crn_perfetto *perfetto, track_event *event, Perfetto__Protos__Tr
     crn_perfetto_put_event(perfetto, event, time);
 }
 
-/* Writes an event with a name and a text as its only annotation (NULL: none). */
+/* Writes an event with a name and, unless `value` is NULL, that text as its only annotation. */
 static void put_named(crn_perfetto *perfetto, Perfetto__Protos__TrackEvent__Type type,
                       uint64_t track, uint64_t time, const char *name, uint64_t key,
                       const char *value)

@@ -11,7 +11,7 @@
 enum {
     MODE_USER = 2,
     FRAMES_MOST =
-        1024 /* of a stack; the outermost are left out. A damaged file can have any path */
+        1024 /* of a stack; further outer ones are left out, as a damaged file can have any path */
 };
 
 typedef struct putting {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Perfetto packets, and the metadata: clocks, interned names, keys and places, tracks.
+ * Perfetto packets, and the metadata: clocks; interned names, keys and source locations; tracks.
  */
 #include "base/memory.h"
 #include "base/text.h"
@@ -56,7 +56,8 @@ void crn_perfetto_put_event(crn_perfetto *perfetto, Perfetto__Protos__TrackEvent
 
 /* ---- metadata ---- */
 
-/* Writes which clock times are of: CLOCK_MONOTONIC, if the capture has a reading of it. */
+/* Writes that CLOCK_MONOTONIC is the clock of times. Times count from 0 if the capture has no
+ * reading of it. */
 static void put_clocks(crn_perfetto *perfetto)
 {
     const crn_trace *trace = perfetto->timeline->trace;
@@ -122,7 +123,7 @@ static void put_key(crn_perfetto *perfetto, uint64_t number, char *name, bool fi
     crn_perfetto_put_interned(perfetto, &data, first);
 }
 
-/* Interns the name and place of a block under its id. */
+/* Interns the name and source location of a block under its id. */
 static void put_block(crn_perfetto *perfetto, uint32_t block)
 {
     const crn_block_info *info = &perfetto->timeline->profile->blocks[block];
@@ -247,7 +248,7 @@ static void put_row(crn_perfetto *perfetto, uint32_t number)
     put_track(perfetto, &track);
 }
 
-/* A track below the first row of each lane with times without a core. */
+/* Writes a track for off-core times below the first row of each lane that has any. */
 static void put_off_core(crn_perfetto *perfetto)
 {
     const crn_timeline *timeline = perfetto->timeline;

@@ -29,7 +29,7 @@ enum {
 /* Wire types. */
 enum { CRN_WIRE_VARINT = 0, CRN_WIRE_64 = 1, CRN_WIRE_BYTES = 2, CRN_WIRE_32 = 5 };
 
-/* Limit on memory for everything except samples, and on the length of a field that is parsed. */
+/* Limits in bytes: of all fields except samples; of one parsed field. */
 #ifndef CRN_PPROF_TABLES_MAX
 #define CRN_PPROF_TABLES_MAX ((uint64_t)1 << 30)
 #endif
@@ -49,7 +49,7 @@ typedef struct crn_pprof_table {
     size_t count, capacity;
 } crn_pprof_table;
 
-/* Its frames are lines[first_line, first_line + line_count), innermost first. */
+/* A location. Its frames are lines[first_line, first_line + line_count), innermost first. */
 typedef struct crn_pprof_location {
     uint64_t id, address, mapping;
     size_t first_line, line_count;
@@ -57,7 +57,7 @@ typedef struct crn_pprof_location {
 
 typedef struct crn_pprof_line {
     uint64_t function;
-    int64_t column; /* of the function itself, 0 if not known */
+    int64_t column; /* in cairn's files, of the function; in others, of the call; 0 if not known */
     uint32_t block; /* set by crn_pprof_resolve */
 } crn_pprof_line;
 
@@ -87,7 +87,7 @@ typedef struct crn_pprof_reader {
 typedef struct crn_pprof_field {
     uint32_t number;
     unsigned wire;
-    uint64_t value; /* of a number; of bytes: their length */
+    uint64_t value; /* of a varint, its number; of bytes, their length */
 } crn_pprof_field;
 
 /* ---- pprof_wire.c ---- */
@@ -95,14 +95,15 @@ typedef struct crn_pprof_field {
 /* Sets the error (what, and where in the file) and returns false. */
 bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what);
 
-/* Reads the tag of the next field. Returns false at the end of the file (error code 0) or if it is
- * damaged. */
+/* Reads the next field's tag, and its number or length. Returns false with error code 0 at the end
+ * of the file; false with an error if the file is damaged. */
 bool crn_pprof_next(crn_pprof_reader *reader, crn_pprof_field *field);
 
 /* Returns the bytes of a length-delimited field, valid until the next read; NULL on an error. */
 const uint8_t *crn_pprof_bytes(crn_pprof_reader *reader, const crn_pprof_field *field);
 
-/* Returns them unpacked; free with protobuf_c_message_free_unpacked. NULL on an error. */
+/* Returns the field's bytes unpacked as a message; free with protobuf_c_message_free_unpacked. NULL
+ * on an error. */
 void *crn_pprof_message(crn_pprof_reader *reader, const crn_pprof_field *field,
                         const ProtobufCMessageDescriptor *kind);
 
@@ -111,13 +112,13 @@ bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field);
 
 /* ---- pprof_tables.c ---- */
 
-/* Adds a field to the tables, or skips it: the first pass. */
+/* Adds a field to the tables, or skips it, in the first pass. */
 bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field);
 
-/* Makes blocks, metrics and notes from the tables, between both passes. */
+/* Makes blocks, metrics and notes from the tables, between the passes. */
 void crn_pprof_resolve(crn_pprof_reader *reader);
 
-/* Returns a string by index, "" if there is none. */
+/* Returns a string by index; "" for an invalid index. */
 const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number);
 
 /* Returns the location of an id, or NULL. */
@@ -125,12 +126,12 @@ const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader
 
 void crn_pprof_tables_free(crn_pprof_reader *reader);
 
-/* Convert names of metrics to pprof's, and back: those of memory differ. */
+/* Convert the name of a metric to pprof's, and back. Only names of memory metrics differ. */
 const char *crn_pprof_type_of(const char *metric);
 const char *crn_pprof_metric_of(const char *type, const char *unit);
 
-/* Sorts the metrics of a memory profile as in heap profiles: all four, without freed ones, which
- * are the difference. Returns the new number of metrics, at most CRN_METRIC_MAX. */
+/* Orders the metrics of a memory profile as pprof's heap profiles do. Leaves out freed objects and
+ * bytes, which are allocated minus live ones. Returns the new number of metrics. */
 uint32_t crn_pprof_heap_order(const crn_profile *profile, uint32_t *metrics, uint32_t count);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of a pprof file. Ids of strings, functions, mappings and locations are looked up, never
- * used as indices; missing ones get a name that says so.
+ * Tables of a pprof file. Each id and index is checked; what is missing is called [unknown].
  */
 #include <cairn/cairn.h>
 #include <stdio.h>
@@ -194,7 +193,8 @@ static void table_sort(crn_pprof_table *table, size_t item_size)
         qsort(table->items, table->count, item_size, compare_ids);
 }
 
-/* Finds an item by its id. Most files number ids from 1 without gaps, so that is tried first. */
+/* Finds an item by its id. Most files number ids from 1 without gaps, so index id - 1 is tried
+ * first. */
 static void *table_find(const crn_pprof_table *table, size_t item_size, uint64_t id)
 {
     if (id > 0 && id <= table->count) {
@@ -233,7 +233,7 @@ static uint32_t block_of(crn_pprof_reader *reader, const crn_pprof_line *line)
     return crn_stacks_block(&reader->stacks, &info);
 }
 
-/* Returns the block of a place without symbols, named by its address. */
+/* Returns the block of a location without symbols, named by its address. */
 static uint32_t block_of_address(crn_pprof_reader *reader, const crn_pprof_location *location)
 {
     char name[32];
@@ -279,8 +279,8 @@ static uint64_t nanoseconds_of(const char *unit)
     return 0;
 }
 
-/* Makes the metric of a sample type: those named calls, ticks, wall or cpu become these metrics,
- * others further ones. */
+/* Makes the metric of a sample type. Types called calls or ticks, and wall or cpu with a unit of
+ * time, are built-in metrics. A name that is in use gets the unit added. */
 static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
 {
     crn_pprof_type *types = reader->types.items, *type = &types[index];
@@ -311,7 +311,7 @@ static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
     reader->lost_types += type->metric >= CRN_METRIC_MAX;
 }
 
-/* Returns the default sample type: the one that the file says, otherwise the last. */
+/* Returns the default sample type: the one that the file names, otherwise the last. */
 static size_t default_type(const crn_pprof_reader *reader)
 {
     const crn_pprof_type *types = reader->types.items;
@@ -338,7 +338,7 @@ static void resolve_comments(crn_pprof_reader *reader)
     }
 }
 
-/* Takes start and duration; files written by cairn have more precise values in their comments. */
+/* Notes the start and duration of another tool's file. Cairn's files have them in comments. */
 static void resolve_span(crn_pprof_reader *reader)
 {
     time_t seconds = (time_t)(reader->began / 1000000000);

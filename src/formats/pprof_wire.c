@@ -14,7 +14,8 @@ bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what)
                          (unsigned long long)crn_source_offset(reader->source));
 }
 
-/* Returns false at the end of the file (error code 0) or if it is damaged. */
+/* Reads a number. Returns false with an error; at the end of the file, if `may_end`, with code
+ * 0. */
 static bool read_varint(crn_pprof_reader *reader, uint64_t *value, bool may_end)
 {
     *value = 0;
@@ -80,7 +81,7 @@ bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field)
            crn_source_skip(reader->source, field->value, reader->error);
 }
 
-/* Reads a varint before `end`. Returns NULL if it does not end there. */
+/* Reads a varint. Returns its end; NULL if it does not end before `end`. */
 static const char *peek_varint(const char *at, const char *end, uint64_t *value)
 {
     *value = 0;

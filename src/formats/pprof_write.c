@@ -103,8 +103,8 @@ static void put_sample_types(writer *writer, const uint32_t *metrics, uint32_t c
     }
 }
 
-/* Returns the locations of a path, innermost first, root last, so that pprof's cumulative figures
- * of the root equal the report's. */
+/* Finds the locations of a path, innermost first, and returns their number. The root is the last,
+ * so that pprof's cumulative figures of the root equal the report's. */
 static size_t path_find(const writer *writer, uint32_t context, uint64_t **path, size_t *capacity)
 {
     const crn_profile *profile = writer->profile;
@@ -143,7 +143,7 @@ static void put_samples(writer *writer, const uint32_t *metrics, uint32_t metric
     crn_free(path);
 }
 
-/* Writes one mapping for all: without any, pprof looks for binaries to symbolise. */
+/* Writes one mapping for all locations: without any, pprof looks for binaries to symbolise. */
 static void put_mapping(writer *writer)
 {
     Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
@@ -186,8 +186,8 @@ static void put_blocks(writer *writer)
     }
 }
 
-/* Writes the rest of Profile: numbers, and notes as comments. A packed message is a valid
- * continuation of the fields before. */
+/* Writes the rest of Profile: numbers, and notes as comments. A packed Profile may follow single
+ * fields of it. */
 static void put_rest(writer *writer, int metric)
 {
     const crn_profile *profile = writer->profile;

@@ -54,8 +54,8 @@ crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
     return source;
 }
 
-/* Reads the first bytes of a named pipe, which does not block until it has a writer. errno is ENXIO
- * if none comes. */
+/* Waits for a writer of a non-blocking named pipe, makes the pipe block, and reads its first bytes.
+ * Sets errno to ENXIO if no writer comes. */
 static ssize_t read_first(int descriptor, void *block, size_t size)
 {
     enum { STEP_MS = 20 };
@@ -68,13 +68,14 @@ static ssize_t read_first(int descriptor, void *block, size_t size)
         fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
         if (count >= 0 || reason != EAGAIN)
             return count;
-        return read(descriptor, block, size); /* it has a writer, who may take long */
+        return read(descriptor, block, size); /* there is a writer: waits for its bytes */
     }
     errno = ENXIO;
     return -1;
 }
 
-/* Copies a pipe to an unnamed temporary file. errno is EFBIG if it exceeds the limit. */
+/* Copies a pipe to an unnamed temporary file and returns its descriptor; -1 with errno, which is
+ * EFBIG above CRN_SOURCE_PIPE_MAX. */
 static int spool(int descriptor, bool named)
 {
     FILE *copy = tmpfile();
@@ -161,7 +162,7 @@ const char *crn_source_name(const crn_source *source)
     return source->name;
 }
 
-/* Returns true if nothing was read because the file has ended. */
+/* Returns true at the end of the file; false with an error if reading failed. */
 static bool is_at_end(const crn_source *source, crn_error *error)
 {
     int status;

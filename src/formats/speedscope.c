@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * speedscope's JSON: one "evented" profile for each metric, in which each context opens and closes
- * once. The "sampled" type would repeat every path. So the file grows with the number of contexts
- * only.
+ * once. The "sampled" type would repeat every path; this one grows only with the number of
+ * contexts.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ static void put_event(writer *writer, char type, uint32_t context)
     writer->first = false;
 }
 
-/* The root is shown only for what is charged to itself, not around everything. */
+/* Opens a context. The root is closed at once, so it shows its self cost only. */
 static void enter(void *data, uint32_t context)
 {
     writer *writer = data;

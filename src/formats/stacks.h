@@ -24,18 +24,19 @@ void crn_stacks_close(crn_stacks *stacks);
 /* Appends a block as the next inner frame. Block 0, the root, is ignored. */
 void crn_stacks_push(crn_stacks *stacks, uint32_t block);
 
-/* Begins a stack with at most the outermost `count` frames of the previous one. */
+/* Begins a stack with the outermost `count` frames of the previous stack, or all if it has
+ * fewer. */
 void crn_stacks_keep(crn_stacks *stacks, size_t count);
 
 /* Ends the stack and returns its context. `calls` are counted on its innermost edge. The next push
  * begins a new stack. */
 uint32_t crn_stacks_end(crn_stacks *stacks, uint64_t calls);
 
-/* Returns the block with this description. "[root]" and "[folded]" without a file are the special
+/* Returns the block that `info` describes. "[root]" and "[folded]" without a file are the special
  * blocks, so that exported profiles import unchanged. */
 uint32_t crn_stacks_block(crn_stacks *stacks, const crn_block_info *info);
 
-/* Adds to a sum. Returns false if it reaches 2^62: sums in files can exceed any counter. */
+/* Adds to a sum. Returns false if it would reach 2^62: the numbers in a file can overflow it. */
 bool crn_stacks_add_up(uint64_t *sum, uint64_t value);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * timeline.h - shared by timeline formats: rows for spans, arrows between spans, names.
  *
- * In such formats the spans of a row must nest. Strands that alternate on a lane, and damaged
- * files, violate that: those spans get further rows of their lane, as few as possible. Time is
- * linear in the number of spans times a logarithm; memory 12 bytes a span.
+ * In timeline formats the spans of a row must nest. Spans of strands that alternate on a lane, and
+ * those of damaged files, may overlap: they get further rows of their lane, as few as possible.
+ * Rows take O(n log n) time and 12 bytes a span.
  */
 #ifndef CRN_FORMATS_TIMELINE_H
 #define CRN_FORMATS_TIMELINE_H
@@ -33,13 +33,13 @@ typedef struct crn_timeline {
     uint32_t *order; /* spans grouped by lane and sorted by start */
 
     uint32_t arrow_count;
-    crn_arrow *arrows; /* hand-offs first; each part sorted by the span that they lead to */
+    crn_arrow *arrows; /* hand-offs, then edges; both sorted by `to` */
     uint32_t handoff_count;
-    uint32_t *leaving_first; /* by span: index into leaving; one entry more than spans */
-    uint32_t *leaving;       /* arrows sorted by the span that they leave */
+    uint32_t *leaving_first; /* by span: its first index into leaving; span_count + 1 entries */
+    uint32_t *leaving;       /* indices of arrows, sorted by `from` */
 
     char **names;      /* by block, UTF-8; NULL for blocks without spans */
-    char **keys;       /* those of the trace, as UTF-8 */
+    char **keys;       /* the trace's keys, as UTF-8 */
     char **row_names;  /* by row */
     uint32_t *process; /* by lane: index into processes */
 
@@ -47,16 +47,16 @@ typedef struct crn_timeline {
     char **process_names;
     uint32_t *process_numbers; /* unique pids */
 
-    uint32_t *threads;     /* by lane: unique thread ids. That of the first lane of a thread is the
-                              kernel's, where it is known, so that other traces of the machine have
-                              the same */
-    uint32_t *same_thread; /* by lane: the first lane of its thread, where that is known */
+    uint32_t *threads;     /* by lane: unique thread ids. The first lane of a known thread has the
+                              kernel's id, as in other traces of the machine */
+    uint32_t *same_thread; /* by lane: the first lane of its thread; the lane itself if the thread
+                              is not known */
 } crn_timeline;
 
 void crn_timeline_open(crn_timeline *timeline, const crn_profile *profile, const crn_trace *trace);
 void crn_timeline_close(crn_timeline *timeline);
 
-/* Never NULL: a span of an unknown block has the root's name. */
+/* Returns the name of a span's block, never NULL. Of an unknown block: the root's. */
 const char *crn_timeline_name(const crn_timeline *timeline, uint32_t span);
 uint32_t crn_timeline_block(const crn_timeline *timeline, uint32_t span);
 
@@ -69,8 +69,8 @@ typedef void crn_timeline_event(void *data, uint32_t span);
 void crn_timeline_walk(const crn_timeline *timeline, crn_timeline_event *begin,
                        crn_timeline_event *end, void *data);
 
-/* Return the arrows that lead to a span: of its hand-off; others. The result is their number,
- * `*arrow` the index of the first; the others follow. */
+/* Return the number of arrows that lead to a span: hand-offs, 0 or 1; edges. `*arrow` and `*first`
+ * are the index of the first one. */
 uint32_t crn_timeline_handoff(const crn_timeline *timeline, uint32_t span, uint32_t *arrow);
 uint32_t crn_timeline_arriving(const crn_timeline *timeline, uint32_t span, uint32_t *first);
 

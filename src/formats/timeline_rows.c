@@ -16,8 +16,8 @@ static int compare_starts(const void *left, const void *right, void *data)
     return (a > b) - (a < b);
 }
 
-/* Sorts the spans of the lane that begins at this index of `order`, and returns the lane's end.
- * They are nearly always sorted already. */
+/* Sorts the spans of a lane, which begins at index `first` of `order`, by begin. Returns the lane's
+ * end. Spans are nearly always sorted already. */
 static uint32_t order_lane(crn_timeline *timeline, uint32_t first)
 {
     const crn_span *spans = timeline->trace->spans;
@@ -120,9 +120,9 @@ static bool fits(const row_assignment *row_assignment, uint32_t row, uint32_t sp
            spans[row_assignment->top[row]].end >= spans[span].end;
 }
 
-/* Chooses a row: the parent's if possible. Handed-off work goes inside what runs on the lane
- * (`last` is the row of the previous span); the first span of a strand does not, because the open
- * span may belong to another strand that is paused. */
+/* Returns a row for the span: if it nests there, its parent's or, for work handed off from another
+ * lane, `last`, the row of the previous span; otherwise a row without open spans. A strand's first
+ * span gets such a row, because an open span may belong to a paused strand. */
 static uint32_t choose(row_assignment *row_assignment, uint32_t span, uint32_t last)
 {
     const crn_span *spans = row_assignment->timeline->trace->spans, *its = &spans[span];
