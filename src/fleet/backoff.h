@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * backoff.h - pauses between attempts: they double up to a limit, and are longer by a random part,
- * so that many senders do not come back at the same moment.
+ * backoff.h - pauses between attempts to send: each is twice the one before, up to a limit, plus a
+ * random part, so that many senders do not retry at the same moment.
  */
 #ifndef CRN_FLEET_BACKOFF_H
 #define CRN_FLEET_BACKOFF_H
@@ -15,7 +15,7 @@ typedef struct crn_backoff {
 } crn_backoff;
 
 crn_backoff crn_backoff_begin(unsigned retry_s);
-/* Pauses; returns false if it is time to give up. */
+/* Pauses. Returns false without a pause when `end` has come. */
 bool crn_backoff_pause(crn_backoff *backoff);
 
 #endif

@@ -124,7 +124,7 @@ void crn_batch_add_state(crn_push_batch *batch, crn_push_state *state)
     batch->states[batch->state_count++] = state;
 }
 
-/* Begins anew: nothing is in the batch. */
+/* Forgets the captures of the batch. */
 static void begin(crn_push_batch *batch)
 {
     crn_interning_free(batch->known);

@@ -42,7 +42,7 @@ static crn_fleet_change change_of(const crn_fleet_costs *costs, const double *va
     if (error > 0)
         change.p = crn_t_test(difference / sqrt(error), freedom);
     else
-        change.p = difference == 0 ? 1 : 0; /* no noise: every difference is one */
+        change.p = difference == 0 ? 1 : 0; /* without noise every difference is real */
     double half = error > 0 ? crn_t_quantile(freedom, 0.05) * sqrt(error) : 0;
     double base = before.mean > 0 ? before.mean : NAN;
     change.low = (difference - half) / base;
@@ -62,7 +62,8 @@ static int by_ratio(const void *one, const void *other)
     return (a->ratio > b->ratio) - (a->ratio < b->ratio);
 }
 
-/* Returns the median of the ratios, weighted by the functions' means; 1 if there are none. */
+/* Returns a run's slowness: the median, over unchanged functions and weighted by their means, of
+ * cost / mean; 1 if no function has both. */
 static double speed_of(const double *row, const double *means, size_t columns, const bool *changed,
                        ratio *ratios)
 {
@@ -106,13 +107,13 @@ static int by_p(const void *one, const void *other)
     return (left < right) - (left > right);
 }
 
-/* By this much p values are raised if machines' speeds are estimated from the same figures, which
- * makes them approximate: bench-fleet blames a wrong function in 4.2 to 5.2 % of 2,000 fleets
- * without it, and in 3.3 to 4.2 % of 4,000 others with it. */
+/* p values are multiplied by this where slowness was estimated from the same figures, which makes
+ * them approximate: bench-fleet blames a wrong function in 4.2 to 5.2 % of 2,000 fleets without it,
+ * and in 3.3 to 4.2 % of 4,000 other fleets with it. */
 static const double ESTIMATED_SPEEDS = 1.25;
 
-/* Adjusts the p values to the number of tests by Holm's method: the smallest is multiplied by that
- * number, the next by one less, and so on. */
+/* Adjusts the p values for the number n of tests by Holm's method: the smallest is multiplied by n,
+ * the next by n - 1, and so on. */
 static void adjust(crn_fleet_compare *compare, bool divided)
 {
     double least = 0, more = divided ? ESTIMATED_SPEEDS : 1;
@@ -126,13 +127,13 @@ static void adjust(crn_fleet_compare *compare, bool divided)
     qsort(compare->changes, compare->count, sizeof *compare->changes, by_p);
 }
 
-/* Functions that changed shift the median by which runs are divided, and with it all others. So
- * the speeds are those of functions that did not: the function with the least p is left out, and
- * the test repeated, until the others are within noise or half of the cost is left out. */
+/* A function that changed would shift the slowness of its runs, and with it the times of all
+ * others. So slowness is that of unchanged functions: the function with the least p is left out and
+ * the test repeated, until the rest is within noise or half of the cost is left out. */
 enum { ROUNDS_MAX = 16 };
 static const double SURE = 0.05;
 
-/* Tests all functions, whose values are divided by the speeds that the unchanged ones tell. */
+/* Tests all functions. If `divide`, divides costs by the slowness of the unchanged ones first. */
 static void test_functions(crn_fleet_compare *compare, const crn_fleet_costs *costs,
                            const double *means, double least, bool divide, const bool *changed)
 {
@@ -189,7 +190,7 @@ void crn_fleet_compare_free(crn_fleet_compare *compare)
 
 /* ---- from a database ---- */
 
-/* Runs with their figures, as they come; columns grow meanwhile. */
+/* Rows of runs that were read so far. A row has as many columns as were known when it was read. */
 typedef struct gathering {
     crn_fleet_groups *groups;
     crn_interning *columns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - what differs between two groups of runs, beyond the noise between runs.
+ * compare.h - finds differences between two groups of runs that are larger than the noise.
  *
- * Time: each run is divided by its machine's speed first, the median of the ratios of its functions
- * to their means, so that a slow machine is not a regression (Anders and Huber 2010, median of
- * ratios), of those functions that did not change. Then Welch's t-test for each function; p values
- * are adjusted by Holm's method, so that with probability 95 % no function is blamed by chance.
+ * Times of a run are divided by its slowness first, so that a slow machine is no regression: the
+ * median, over unchanged functions, of a function's time divided by its mean (Anders and Huber
+ * 2010, median of ratios). Each function then gets Welch's t-test. Holm's method adjusts the p
+ * values, so that with probability 95 % no function is blamed by chance.
  */
 #ifndef CRN_FLEET_COMPARE_H
 #define CRN_FLEET_COMPARE_H
@@ -15,7 +15,7 @@
 
 /* Statistics of one function, or of whole runs. */
 typedef struct crn_fleet_change {
-    uint32_t column;      /* of the figures; of whole runs UINT32_MAX */
+    uint32_t column;      /* column of the function; UINT32_MAX for whole runs */
     double before, after; /* means */
     double low, high;     /* 95 % interval of the relative change, after / before - 1 */
     double p;             /* adjusted for the number of functions */
@@ -27,15 +27,15 @@ typedef struct crn_fleet_compare {
     crn_fleet_change *changes; /* smallest p first, then the largest difference */
 } crn_fleet_compare;
 
-/* Costs: rows are runs, first all before, then all after; columns are functions. */
+/* Costs. A row is a run, first all of the first group; a column is a function. */
 typedef struct crn_fleet_costs {
     size_t runs[2], columns;
     double *values; /* by row, then column */
 } crn_fleet_costs;
 
-/* Compares; needs two runs on each side. If `divide`, as for times, each run's costs are first
- * divided by the speed of its machine. Functions below `least` of the whole (0.001) are not tested.
- * Free it with crn_fleet_compare_free. */
+/* Compares two groups of at least two runs each. If `divide`, as for times, divides each run's
+ * costs by its slowness. Tests functions with at least the part `least` (such as 0.001) of the
+ * cost. Free the result with crn_fleet_compare_free. */
 crn_fleet_compare crn_fleet_compare_make(const crn_fleet_costs *costs, bool divide, double least);
 void crn_fleet_compare_free(crn_fleet_compare *compare);
 
@@ -46,7 +46,7 @@ typedef struct crn_fleet_groups {
     uint32_t *lines;
 } crn_fleet_groups;
 
-/* Fetches self costs in `metric`. Free it with crn_fleet_groups_free, also after an error. */
+/* Fetches self costs in `metric`. Free `groups` with crn_fleet_groups_free, also after an error. */
 bool crn_fleet_groups_fetch(crn_fleet_groups *groups, crn_database *database,
                             const crn_fleet_filter filters[2], const char *metric,
                             crn_error *error);

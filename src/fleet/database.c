@@ -123,8 +123,8 @@ static void perform(crn_database *database, exchange *exchange, const char *url)
     explicit_bzero(password, sizeof password);
 }
 
-/* Returns the number of ClickHouse's error, which its answer begins with: "Code: 60, ..."; 0 if it
- * is something else. */
+/* Returns the number of ClickHouse's error from an answer that begins with "Code: 60, ..."; 0 for
+ * other answers. */
 static long server_code(const exchange *exchange)
 {
     char text[32] = "";
@@ -134,13 +134,13 @@ static long server_code(const exchange *exchange)
     return strncmp(text, "Code: ", 6) == 0 ? strtol(text + 6, NULL, 10) : 0;
 }
 
-/* Errors that pass by themselves. */
+/* Returns true for errors that may pass by themselves. */
 static bool may_pass(const exchange *exchange)
 {
     /* TOO_MANY_SIMULTANEOUS_QUERIES, TIMEOUT_EXCEEDED, SOCKET_TIMEOUT, NETWORK_ERROR,
-     * MEMORY_LIMIT_EXCEEDED, TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, TOO_MANY_PARTS; and when another
-     * shard is away ATTEMPT_TO_READ_AFTER_EOF, ALL_CONNECTION_TRIES_FAILED; CANNOT_WRITE of a full
-     * disk (75) */
+     * MEMORY_LIMIT_EXCEEDED, TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, TOO_MANY_PARTS; if another shard
+     * is away, ATTEMPT_TO_READ_AFTER_EOF and ALL_CONNECTION_TRIES_FAILED; if a disk is full, 75
+     * (CANNOT_WRITE) */
     static const long codes[] = {202, 159, 209, 210, 241, 242, 243, 252, 32, 279, 75};
     if (exchange->too_long)
         return false;
@@ -153,7 +153,7 @@ static bool may_pass(const exchange *exchange)
     return !code && (exchange->status == 429 || exchange->status >= 500);
 }
 
-/* Returns true if the server refused what was sent, and would again: not for a reason of its own
+/* Returns true if the server refused the rows or the query themselves, not for a reason of its
  * set-up, such as a password or a missing table. */
 static bool is_refusal(const exchange *exchange)
 {
@@ -193,14 +193,14 @@ static bool fail(const crn_database *database, const exchange *exchange, crn_err
                          missing ? "; create the tables with: cairn fleet init" : "");
 }
 
-/* Returns the URL; `insert`, if not NULL, is a part of it. Free it with crn_free. */
+/* Returns the URL of a request, with the statement `insert` unless NULL. Free it with crn_free. */
 static char *url_make(const crn_database *database, const char *insert, bool use_database)
 {
     const crn_fleet_url *to = &database->url;
     char *escaped = insert ? curl_easy_escape(database->curl, insert, 0) : NULL;
     size_t size = sizeof *to + (escaped ? strlen(escaped) : 0) + 64;
     char *url = crn_calloc(size, 1);
-    /* A row that goes to another shard is stored there before the answer. */
+    /* The server answers once other shards have stored their rows. */
     snprintf(url, size, "%s://%s:%s/?%s%s%s%s%s", to->scheme, to->host, to->port,
              use_database ? "database=" : "", use_database ? to->database : "",
              escaped ? "&insert_distributed_sync=1" : "", escaped ? "&query=" : "",
@@ -244,7 +244,8 @@ bool crn_database_query(crn_database *database, const char *sql, crn_answer *ans
     if (answer)
         crn_rows_put(&text, " FORMAT RowBinary", strlen(" FORMAT RowBinary"));
     exchange exchange = {.rows = &text};
-    /* The database may not be there yet when it is created. */
+    /* A statement without an answer may create the database, so its URL does not name the
+     * database. */
     bool good = request(database, &exchange, NULL, answer != NULL, error);
     crn_rows_free(&text);
     if (answer)

@@ -15,28 +15,31 @@
 typedef struct crn_database crn_database;
 
 typedef struct crn_database_options {
-    const char *url;           /* clickhouse://[USER@]HOST[:PORT]/DATABASE; clickhouses: with TLS.
-                                  http and https are the same */
-    const char *password_file; /* NULL: the environment's CAIRN_FLEET_PASSWORD, or none */
-    unsigned retry_s;          /* repeat what failed for a reason that passes, for so long */
+    const char *url; /* clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// with TLS;
+                        http:// and https:// mean the same */
+    const char *password_file; /* NULL: the password is in the environment, CAIRN_FLEET_PASSWORD;
+                                  without that it is empty */
+    unsigned
+        retry_s; /* seconds for which to repeat requests that fail for a reason that may pass */
 } crn_database_options;
 
 /* Parses the options; does not connect. Returns NULL and sets `*error` if they are bad. */
 crn_database *crn_database_open(const crn_database_options *options, crn_error *error);
 void crn_database_close(crn_database *database);
 
-/* Returns the database's name: letters, digits and _, so that SQL can contain it as it is. */
+/* Returns the database's name. It has only letters, digits and _, so SQL can contain it as it
+ * is. */
 const char *crn_database_name(const crn_database *database);
 
-/* The number of an error: the server refused the rows or the query themselves, and would again. */
+/* Error code: the server refused the rows or the query, and would refuse them again. */
 enum { CRN_DATABASE_REFUSED = EBADMSG };
 
-/* Inserts the rows: INSERT INTO table (columns). `into` is "table (columns)". Without rows it does
- * nothing. Retries with growing pauses while the server is away, overloaded or full. */
+/* Inserts the rows into `into`, "table (columns)". Does nothing without rows. Retries with growing
+ * pauses while the server is away, overloaded or full. */
 bool crn_database_insert(crn_database *database, const char *into, const crn_rows *rows,
                          crn_error *error);
 
-/* Runs a query. Its answer is in ClickHouse's RowBinary format; free it with crn_answer_free, also
+/* Runs a query. `*answer` is in ClickHouse's RowBinary format; free it with crn_answer_free, also
  * after an error. `answer` may be NULL. */
 bool crn_database_query(crn_database *database, const char *sql, crn_answer *answer,
                         crn_error *error);

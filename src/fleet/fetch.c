@@ -113,8 +113,8 @@ static bool fetch_run(crn_fetching *fetching)
     return crn_fetching_end(fetching, &answer, fetching->contexts <= CONTEXTS_MAX);
 }
 
-/* Adds the condition for rows of the runs' present partition: a capture that grew may have older
- * rows of fewer parts. */
+/* Adds the condition that rows have their run's present level. A capture that grew may have older
+ * rows, divided into fewer parts. */
 static void add_level(const crn_fetching *fetching, crn_sql *sql)
 {
     crn_fetching_run(fetching, sql);
@@ -127,7 +127,7 @@ static void add_level(const crn_fetching *fetching, crn_sql *sql)
     crn_sql_add(sql, ")");
 }
 
-/* Takes the metrics of all runs to add up. The first ones have fixed numbers. */
+/* Reads the metrics of all runs to add up. Calls, ticks, wall and cpu keep their fixed numbers. */
 static bool fetch_metrics(crn_fetching *fetching)
 {
     crn_profile *raw = &fetching->raw;
@@ -211,7 +211,7 @@ static bool fetch_blocks(crn_fetching *fetching)
     crn_fetching_run(fetching, &sql);
     crn_sql_add(&sql, " UNION ALL SELECT DISTINCT block FROM histograms WHERE ");
     crn_fetching_run(fetching, &sql);
-    /* Lexical parents first. The root has number 0 already. */
+    /* A lexical parent comes before its blocks. The root has number 0 already. */
     crn_sql_add(&sql, ") ORDER BY nesting, block LIMIT 1 BY block");
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
@@ -347,7 +347,7 @@ static int by_from(const void *one, const void *other)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Reads one column of a row's edges into those from `first` on. */
+/* Reads one column of a row's edges into the edges from `first` on. */
 static void take_column(crn_fetching *fetching, crn_answer *answer, uint32_t first, int column)
 {
     enum { SOURCE, TARGET, CALLS, FOLDED };
@@ -397,7 +397,7 @@ static bool fetch_edges(crn_fetching *fetching)
             take_column(fetching, &answer, (uint32_t)first, column);
     if (raw->edge_count)
         qsort(raw->edges, raw->edge_count, sizeof *raw->edges, by_from);
-    /* Calls of a context are those of its tree edge and of all edges that lead back to it. */
+    /* A context's calls are those of its tree edge and of the aliases that lead to it. */
     for (uint32_t c = 0; c < raw->context_count; c++)
         raw->calls_tree[c] = raw->values[CRN_METRIC_CALLS][c];
     for (uint32_t e = 0; e < raw->edge_count && !answer.bad; e++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads what belongs to the spans of a run beside their own rows: histograms, processes with their
- * clocks, parents in other processes, counters, events, times without a core.
+ * Reads what a run has besides spans and their edges: histograms, processes with their clocks,
+ * parents in other processes, counters, events, off-core times.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +225,7 @@ static bool read_event(details *details, crn_answer *answer)
            event->at <= (uint64_t)CRN_TRACE_LATEST;
 }
 
-/* ---- times without a core ---- */
+/* ---- off-core times ---- */
 
 static bool read_off_core(details *details, crn_answer *answer)
 {

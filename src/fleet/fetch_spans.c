@@ -14,8 +14,9 @@ enum { SPANS_AT_A_TIME = 250000 };
 typedef struct reading {
     crn_fetching *fetching;
     crn_trace *trace;
-    uint32_t *parent_lanes; /* by span; span.parent has the number in that lane, 0: none */
-    uint32_t *lane_first;   /* by lane; one more than lanes */
+    uint32_t *parent_lanes; /* by span; span.parent has the parent's number in that lane, 0 for a
+                               root span */
+    uint32_t *lane_first;   /* by lane: its first span; lane_count + 1 entries */
     crn_interning *keys;
     size_t span_room, attribute_room, weight_room, handoff_room, edge_room;
 } reading;
@@ -32,7 +33,7 @@ static void reserve_span(reading *reading)
         crn_realloc(reading->parent_lanes, reading->span_room, sizeof *reading->parent_lanes);
 }
 
-/* Reads one column of a span's attributes into those from `first` on. */
+/* Reads one column of a span's attributes into the attributes from `first` on. */
 static void read_column(reading *reading, crn_answer *answer, uint32_t first, int column)
 {
     enum { KEY, KIND, INTEGER, NUMBER, TEXT };
@@ -83,7 +84,7 @@ static void read_origin(reading *reading, crn_answer *answer, crn_span *span)
         (crn_span_handoff){trace->span_count, adoption, taken};
 }
 
-/* Weights are of roots; their descendants have the same. */
+/* Keeps the weight of a root span; its descendants have the same weight. */
 static void read_weight(reading *reading, crn_answer *answer, const crn_span *span)
 {
     crn_trace *trace = reading->trace;
@@ -95,7 +96,7 @@ static void read_weight(reading *reading, crn_answer *answer, const crn_span *sp
     trace->weights[trace->weight_count++] = (crn_span_weight){trace->span_count, weight};
 }
 
-/* Numbers of a lane's spans are consecutive: one that is missing is an error. */
+/* Reads a span. Returns false if it has not the given number: a lane's numbers have no gaps. */
 static bool read_span(reading *reading, crn_answer *answer, uint32_t lane, uint32_t number)
 {
     crn_trace *trace = reading->trace;

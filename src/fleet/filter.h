@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.h - which runs a question is about: "version=1.2", "host=a", "since=7d".
+ * filter.h - conditions that select runs: "version=1.2", "host=a", "since=7d".
  */
 #ifndef CRN_FLEET_FILTER_H
 #define CRN_FLEET_FILTER_H
@@ -21,12 +21,12 @@ typedef struct crn_fleet_filter {
  * `text` must outlive the filter. */
 bool crn_fleet_filter_add(crn_fleet_filter *filter, const char *text, crn_error *error);
 
-/* Adds a condition on the columns of the table runs. */
+/* Adds the filter to `sql` as a condition on the columns of `runs`. */
 void crn_fleet_filter_sql(const crn_fleet_filter *filter, crn_sql *sql);
-/* Adds "run IN (...)", for other tables. */
+/* Adds the filter to `sql` as a condition for other tables: "run IN (...)". */
 void crn_fleet_filter_runs(const crn_fleet_filter *filter, crn_sql *sql);
 
-/* Parses 32 hexadecimal digits. */
+/* Parses 32 hexadecimal digits. Returns false for any other text. */
 bool crn_fleet_id_parse(crn_fleet_id *id, const char *text);
 /* Writes 32 hexadecimal digits and a NUL. Returns `text`. */
 char *crn_fleet_id_text(char text[33], const crn_fleet_id *id);

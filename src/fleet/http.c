@@ -3,7 +3,7 @@
 
 enum {
     CONNECT_S = 10,
-    STALLED_S = 60 /* give up after so long at less than a byte a second */
+    STALLED_S = 60 /* give up after this time with less than a byte a second */
 };
 
 void crn_http_post(CURL *curl, const char *url, const void *body, size_t size,

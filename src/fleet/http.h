@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * http.h - what all requests of this room have in common.
+ * http.h - options that all HTTP requests of src/fleet share.
  */
 #ifndef CRN_FLEET_HTTP_H
 #define CRN_FLEET_HTTP_H

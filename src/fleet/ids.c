@@ -19,7 +19,7 @@ static crn_fleet_id finish(const XXH3_state_t *state)
     return id;
 }
 
-/* With its NUL, so that "a", "bc" and "ab", "c" differ. */
+/* Adds a text with its NUL, so that "a", "bc" and "ab", "c" differ. */
 static void add_text(XXH3_state_t *state, const char *text)
 {
     XXH3_128bits_update(state, text, strlen(text) + 1);
@@ -38,8 +38,8 @@ static crn_fleet_id block_id(const crn_block_info *block, const crn_fleet_id *pa
     return finish(&state);
 }
 
-/* Returns the ids of all blocks. Lexical parents have any numbers, and a hostile file may make a
- * cycle of them: a block that is being visited counts as no parent. */
+/* Returns the ids of all blocks. A lexical parent can have any number, and parents in a hostile
+ * file can be a cycle: a parent that is still being visited is ignored. */
 crn_fleet_id *crn_fleet_block_ids(const crn_profile *profile)
 {
     enum { NEW, ON_THE_WAY, DONE };
@@ -80,7 +80,7 @@ crn_fleet_id crn_fleet_ids_hash(const crn_fleet_id *ids, size_t count)
     return crn_fleet_bytes_hash(ids, count * sizeof *ids);
 }
 
-/* Returns the run's id, which a live capture keeps while it grows. */
+/* Returns the run's id. A capture with a trace_id keeps its id while it grows. */
 static crn_fleet_id run_id(const crn_fleet_ids *ids, const crn_profile *profile)
 {
     static const char *const keys[] = {"trace_id", "started", "process", "command"};

@@ -18,7 +18,7 @@ struct crn_post {
     CURL *curl;
     char *address, *header;
     unsigned retry_s;
-    char answer[ANSWER_SHOWN + 1]; /* the begin of the server's words */
+    char answer[ANSWER_SHOWN + 1]; /* the begin of the server's answer */
     size_t answered;
 };
 
@@ -51,7 +51,7 @@ char *crn_post_escape(const crn_post *post, const char *text)
     return copy;
 }
 
-/* Keeps the begin of an answer, and lets the rest pass up to a mebibyte. */
+/* Keeps the begin of an answer, and drops the rest. Fails above 1 MiB. */
 static size_t receive(char *bytes, size_t size, size_t count, void *data)
 {
     crn_post *post = data;
@@ -98,7 +98,7 @@ static bool fail(const crn_post *post, CURLcode code, long status, crn_error *er
     return crn_error_set(error, EIO, "%s: HTTP status %ld: %s", post->address, status, text);
 }
 
-/* Sends until it succeeds, fails for good, or time is up. */
+/* Repeats the request until it succeeds, fails for a reason that does not pass, or time is up. */
 static bool attempt(crn_post *post, const char *url, struct curl_slist *headers, const void *body,
                     size_t size, crn_error *error)
 {

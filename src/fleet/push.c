@@ -18,9 +18,9 @@ const char *crn_push_label_of(const crn_push_options *options, const char *key,
     return otherwise;
 }
 
-/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it, as one that was
- * imported, has the label of this name; without that it counts as of 1970. The clock of the machine
- * is not asked for anything else: it may be set back while a program runs. */
+/* Sets the times from the note `started` (UTC, 2026-11-23T13:56:53Z), in an imported capture from
+ * the label `started`, otherwise to 1970. Reads no clock for the end: clocks may be set back while
+ * a program runs. */
 static void take_times(crn_pushing *pushing)
 {
     struct tm started = {0};
@@ -76,7 +76,8 @@ static void put_metrics(crn_rows *rows, const crn_profile *profile)
         crn_rows_number(rows, crn_metric_total(profile, m), 8);
 }
 
-/* Blocks are of all runs; whether they were entered or only counted is of one run. */
+/* Writes the blocks' flags, such as whether they were only counted, with the run: rows of `blocks`
+ * are shared by all runs. */
 static void put_flags(crn_rows *rows, const crn_pushing *pushing)
 {
     const crn_profile *profile = pushing->profile;
@@ -132,7 +133,7 @@ static void push_run(crn_pushing *pushing, const crn_span_store *spans)
     crn_rows_end(rows);
 }
 
-/* Adds all but the row of `runs`. */
+/* Adds all rows but that of `runs`. */
 static bool push_rows(crn_pushing *pushing, const crn_profile *recorded, crn_span_store *spans)
 {
     return crn_push_contexts(pushing) && (!spans || crn_push_spans(pushing, recorded, spans));

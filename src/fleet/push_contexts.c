@@ -2,9 +2,9 @@
  *
  * Sends blocks, contexts, figures and edges.
  *
- * Contexts are in parts, by the first bits of their ids. The list of a part's contexts is its
- * *shape*, and figures are one array of values for each shape and metric. Runs with the same
- * contexts share their shapes, so that the second run takes its values alone.
+ * Contexts are divided into parts by the first bits of their ids. The list of a part's contexts is
+ * its *shape*, and figures are an array of values for each shape and metric. Runs with the same
+ * contexts share their shapes, so a second run adds only values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,15 @@
 #include "fleet/pushing.h"
 #include "fleet/sql.h"
 
-/* Innermost names in the column `path`: the paths of a deep recursion would be quadratic. */
+/* Limit on names in the column `path`, the innermost ones: whole paths of deep stacks would have
+ * quadratic size. */
 enum { PATH_MAX_NAMES = 32, PARTS_ASKED = 1024 };
 
 /* Contexts in the order of their ids, and where each part begins. */
 typedef struct parts {
-    uint32_t *order, *first; /* first: 1 more than parts */
+    uint32_t *order, *first; /* first: index into order by part, and the end */
     crn_fleet_id *shapes;
-    bool *known; /* by part: the server has the shape, and so its contexts */
+    bool *known; /* by part: its shape, and so its contexts, need not be sent */
 } parts;
 
 static int by_id(const void *one, const void *other, void *data)
@@ -74,7 +75,7 @@ static void parts_free(parts *parts)
 
 /* ---- blocks and contexts, the same for all runs ---- */
 
-/* Returns the block's lexical depth: rows are ordered by it, so that readers meet parents first. */
+/* Returns the block's lexical depth. Readers order rows by it, so that parents come first. */
 static uint8_t nesting_of(const crn_profile *profile, uint32_t block)
 {
     uint8_t depth = 0;
@@ -105,7 +106,7 @@ bool crn_push_blocks(crn_pushing *pushing)
         if (crn_batch_is_new(pushing->batch, rows->bytes + start, rows->size - start))
             crn_pushing_end(pushing, rows, start, CRN_PUSHED_BLOCKS, b, false);
         else
-            rows->size = start; /* another capture of the batch has it */
+            rows->size = start; /* another capture of the batch has the block */
         good = crn_pushing_send(pushing, CRN_BATCH_BLOCKS);
     }
     return good;
@@ -152,7 +153,7 @@ static bool was_sent(const crn_push_state *state, const crn_fleet_id *shape, uin
     return memcmp(&state->tables[CRN_PUSHED_SHAPES].hashes[part], shape, sizeof *shape) == 0;
 }
 
-/* Returns true if another capture of the batch has the shape, and remembers it. */
+/* Returns true if the batch has the shape already. Remembers it. */
 static bool is_in_batch(const crn_pushing *pushing, const crn_fleet_id *shape)
 {
     crn_rows key = {0};
@@ -163,8 +164,8 @@ static bool is_in_batch(const crn_pushing *pushing, const crn_fleet_id *shape)
     return known;
 }
 
-/* Asks which shapes the server has. A user who may only insert cannot ask: then all are sent, as
- * they are when there are very many. */
+/* Asks the server which shapes it has. If the user may only insert, or for more than PARTS_ASKED
+ * parts, all shapes are sent. */
 static void know_shapes(crn_pushing *pushing, parts *parts)
 {
     uint32_t of = part_count(pushing), unknown = 0;
@@ -219,7 +220,8 @@ static bool push_tree(crn_pushing *pushing, const parts *parts)
     return good;
 }
 
-/* Sends the shapes, after the contexts: a shape that is there says that they are, too. */
+/* Sends the shapes, after the contexts: a shape in the database means that its contexts are
+ * there. */
 static bool push_shapes(crn_pushing *pushing, const parts *parts)
 {
     crn_rows *rows = &pushing->batch->tables[CRN_BATCH_SHAPES];
@@ -273,8 +275,8 @@ static bool push_figures(crn_pushing *pushing, const parts *parts)
     return good;
 }
 
-/* Rows of edges are by the part of the first context, too: a row replaces that of an earlier push
- * of a live capture. */
+/* Writes the edges of a part, that of their callers. A row replaces that of an earlier push of a
+ * live capture. */
 static void put_edges(crn_rows *rows, const crn_pushing *pushing, const uint32_t *edges,
                       uint32_t count)
 {
@@ -294,7 +296,7 @@ static void put_edges(crn_rows *rows, const crn_pushing *pushing, const uint32_t
         crn_rows_number(rows, profile->edges[edges[i]].folded, 1);
 }
 
-/* Sorts the edges by part: returns their numbers; `first` has where each part begins. */
+/* Returns the numbers of the edges, sorted by part; sets `first` to where each part begins. */
 static uint32_t *edges_by_part(const crn_pushing *pushing, uint32_t *first)
 {
     const crn_profile *profile = pushing->profile;
@@ -332,7 +334,8 @@ static bool push_edges(crn_pushing *pushing)
     return good;
 }
 
-/* Sums by block: inclusive cost cannot be added up in SQL, as recursion would count twice. */
+/* Sends costs by block. SQL cannot compute total cost from contexts, as recursion would count
+ * twice. */
 static bool push_block_figures(crn_pushing *pushing)
 {
     const crn_profile *profile = pushing->profile;

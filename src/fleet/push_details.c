@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends what belongs to spans beside their own rows: histograms of durations, counters, events,
- * times without a core, the processes that recorded with their clocks, and parents in other
- * processes.
+ * Sends what a run has besides spans and their edges: histograms of durations, processes with their
+ * clocks, parents in other processes, counters, events, off-core times.
  */
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "capture/format.h"
 #include "fleet/pushing.h"
 
-/* Returns two numbers as 16 bytes, big-endian as W3C ids are written. */
+/* Returns two numbers as 16 bytes, big-endian like W3C trace ids. */
 static crn_fleet_id id_of(const uint64_t words[2])
 {
     crn_fleet_id id;
@@ -21,7 +20,7 @@ static crn_fleet_id id_of(const uint64_t words[2])
 
 /* ---- histograms ---- */
 
-/* Buckets that counted something: an array of their indexes, and one of their numbers. */
+/* Writes the buckets that are not 0: an array of their indices, and one of their counts. */
 static void put_buckets(crn_rows *rows, const crn_disk_histogram *disk)
 {
     uint32_t used = 0;
@@ -134,8 +133,8 @@ static bool push_remotes(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* Sends counters. Their `number` keeps the order of recording: a span's counter can have two values
- * at one moment. */
+/* Sends counters. `number` keeps the order of recording, as a counter can have two values at one
+ * moment. */
 static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
 {
     const crn_counter *counters = store->trace ? store->trace->counters : store->counters;
@@ -159,7 +158,7 @@ static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* Sends events and lines of logs, which have numbers like counters. */
+/* Sends events and log lines, with numbers as for counters. */
 static bool push_events(crn_pushing *pushing, const crn_span_store *store)
 {
     uint32_t number = 0;
@@ -181,7 +180,7 @@ static bool push_events(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* ---- times without a core: of lanes ---- */
+/* ---- off-core times: of lanes ---- */
 
 static bool push_off_core(crn_pushing *pushing, const crn_span_store *store)
 {

@@ -64,13 +64,13 @@ static void put_span(const crn_pushing *pushing, const crn_fleet_id *blocks, uin
     crn_rows_end(rows);
 }
 
-/* Blocks of the spans, by number. */
+/* Ids of the spans' blocks, by number. */
 typedef struct span_blocks {
     crn_fleet_id *ids;
     uint32_t count;
 } span_blocks;
 
-/* Sends spans of a piece from number `first` on; notes those that have not ended. */
+/* Sends spans of a piece from number `first` on; notes open spans in the state. */
 static bool push_piece(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
                        const crn_span_piece *piece, uint32_t first)
 {
@@ -81,12 +81,13 @@ static bool push_piece(crn_pushing *pushing, const span_blocks *blocks, crn_span
         if (pushing->options->state && crn_store_span_in(store, piece, number).open)
             note_open(&pushing->options->state->lanes[piece->lane], number - lane_first);
     }
-    crn_store_touch(store, 2 * piece->count * sizeof *piece->spans); /* and their details */
+    crn_store_touch(store,
+                    2 * piece->count * sizeof *piece->spans); /* the spans and their details */
     crn_pushing_did(pushing, piece->count);
     return crn_pushing_send(pushing, CRN_BATCH_SPANS);
 }
 
-/* Sends again the spans of a lane that had not ended last time. */
+/* Sends again the spans of a lane that were open at the last push. */
 static bool push_open(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
                       uint32_t lane)
 {
@@ -103,7 +104,7 @@ static bool push_open(crn_pushing *pushing, const span_blocks *blocks, crn_span_
     return crn_pushing_send(pushing, CRN_BATCH_SPANS);
 }
 
-/* Makes room for the store's lanes. A lane that lost spans is sent anew. */
+/* Makes room for the store's lanes. Forgets what was sent of a lane that has fewer spans now. */
 static void prepare_lanes(crn_push_state *state, const crn_span_store *store)
 {
     if (store->lane_count > state->lane_count) {
@@ -157,12 +158,12 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
     return good;
 }
 
-/* Sends the recorded blocks, which spans refer to, if the profile that was sent has others. */
+/* Sends the blocks that spans refer to, if spans have a profile of their own. */
 static bool push_span_blocks(crn_pushing *pushing, const crn_profile *recorded)
 {
     crn_pushing own = *pushing;
     crn_push_options options = *pushing->options;
-    options.state = NULL; /* block numbers are others */
+    options.state = NULL; /* its rows have the other profile's block numbers */
     own.options = &options;
     if (recorded == pushing->profile)
         return true;

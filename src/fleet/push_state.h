@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * push_state.h - what was sent of a capture.
+ * push_state.h - remembers what was sent of a capture.
  */
 #ifndef CRN_FLEET_PUSH_STATE_H
 #define CRN_FLEET_PUSH_STATE_H
 
 #include "fleet/push.h"
 
-/* Tables whose rows are known by a number of their own, and sent only if they differ from the last
- * time. */
+/* Tables whose rows have numbers. A row is sent only if it differs from the last row of its
+ * number. */
 typedef enum crn_pushed_table {
     CRN_PUSHED_BLOCKS,        /* by block */
     CRN_PUSHED_SHAPES,        /* by part */
@@ -24,7 +24,7 @@ typedef enum crn_pushed_table {
     CRN_PUSHED_TABLES
 } crn_pushed_table;
 
-/* A lane's spans that were sent: those below `count`, and those of them that had not ended. */
+/* Spans of a lane that were sent: the first `count`. `open` lists those that had not ended. */
 typedef struct crn_pushed_lane {
     uint32_t count, open_count, open_room;
     uint32_t *open; /* numbers within the lane, ascending */
@@ -33,7 +33,7 @@ typedef struct crn_pushed_lane {
 struct crn_push_state {
     uint8_t level;
     struct crn_pushed_hashes {
-        crn_fleet_id *hashes; /* of the last rows that were sent, by number */
+        crn_fleet_id *hashes; /* by number: of the last row that was sent */
         size_t count;
     } tables[CRN_PUSHED_TABLES];
     uint32_t lane_count, edge_count;
@@ -42,10 +42,10 @@ struct crn_push_state {
 
 /* Remembers the shapes of all parts as sent. */
 void crn_push_state_keep_shapes(crn_push_state *state, const crn_fleet_id *shapes, size_t count);
-/* Returns true if this hash is not that of the last row of this number, and remembers it. */
+/* Returns true if the last row of the number had another hash. Remembers `hash`. */
 bool crn_push_state_is_new(crn_push_state *state, const crn_fleet_id *hash, crn_pushed_table table,
                            size_t number);
-/* Forgets what was sent. */
+/* Forgets all that was sent. */
 void crn_push_state_forget(crn_push_state *state);
 
 #endif

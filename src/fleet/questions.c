@@ -19,7 +19,7 @@ static const crn_question_column runs_columns[] = {
     {"host", CRN_QUESTION_TEXT},      {"command", CRN_QUESTION_TEXT},
     {"contexts", CRN_QUESTION_COUNT}, {"spans", CRN_QUESTION_COUNT}};
 
-/* Adds the value by which rows are told apart, "" without any. */
+/* Adds the value by which rows are divided; '' if `by` is NULL. */
 static void by_sql(crn_sql *sql, const char *by)
 {
     static const char *const columns[] = {"version", "host", "service"};
@@ -37,8 +37,7 @@ static void by_sql(crn_sql *sql, const char *by)
     crn_sql_add(sql, ")]");
 }
 
-/* Adds figures by block of the runs that match: run, metric, blocks, self, total, and `by_value`.
- */
+/* Adds figures by block of the runs that match: run, metric, blocks, self, total, by_value. */
 static void figures_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, about->by ? "SELECT run, metric, blocks, self, total, by_value FROM "
@@ -57,9 +56,10 @@ static void figures_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, ") USING run");
 }
 
-/* Adds the sums by block: block, by_value, calls, own, whole, in_runs. Runs of one program nearly
- * all have the same blocks: their arrays are added up as they are, before they are taken apart.
- * `in_runs` is of runs that called the block or in which it has cost, whichever are more. */
+/* Adds the sums by block: block, by_value, calls, own, whole, in_runs. Most runs of one program
+ * have equal arrays of blocks: arrays of figures are added up before they are taken apart.
+ * `in_runs` is the number of runs that called the block, or of those in which it has cost,
+ * whichever is larger. */
 static void sums_sql(crn_sql *sql, const crn_question_about *about)
 {
     static const char *const sums[] = {"s", "own", "t", "whole"};
@@ -85,9 +85,8 @@ static void sums_sql(crn_sql *sql, const crn_question_about *about)
         about->by_total ? "whole" : "own", about->limit);
 }
 
-/* Adds the 99th percentile of the durations of spans that ended, by block. Without FINAL: the same
- * span twice changes no percentile by more than sampling does, and a span that ended is sent once.
- */
+/* Adds the 99th percentile of the durations of spans that ended, by block. Reads without FINAL: a
+ * span that ended is sent once, and one that is sent again hardly changes a percentile. */
 static void percentiles_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, "(SELECT block, toUInt64(quantileTDigest(0.99)(duration)) AS p99 FROM spans "
@@ -138,7 +137,7 @@ static void blocks_sql(crn_sql *sql, const crn_question_about *about)
     }
 }
 
-/* Adds a table of the cost of each run: of a block, or of everything: run, own, whole. */
+/* Adds a table of each run's cost, of a block or of everything: run, own, whole. */
 static void costs_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, "(SELECT run, sum(s) AS own, sum(t) AS whole FROM "
@@ -152,7 +151,7 @@ static void costs_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, " GROUP BY run)");
 }
 
-/* Writes the SQL of trend: mean cost a run, by version; versions in the order in which they first
+/* Adds the SQL of trend: mean cost of a run by version, in the order in which versions first
  * ran. */
 static void trend_sql(crn_sql *sql, const crn_question_about *about)
 {
@@ -200,8 +199,8 @@ static void hour_states_sql(crn_sql *sql, const crn_question_about *about)
     crn_sql_add(sql, " GROUP BY run, block, hour");
 }
 
-/* Cost by hour: what a run had at the end of an hour, less what it had at the end of the one
- * before. A run that was reset in between has less than before: all of it is new. */
+/* Adds the SQL of hours: the cost of a run at the end of an hour minus that at the end of the hour
+ * before. A run that was reset in between has less; then all of its cost is new. */
 static void hours_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(
@@ -251,7 +250,7 @@ static const crn_question_column spans_columns[] = {
     {"spans", CRN_QUESTION_COUNT}, {"p50", CRN_QUESTION_NS},   {"p99", CRN_QUESTION_NS},
     {"longest", CRN_QUESTION_NS},  {"total", CRN_QUESTION_NS}, {"name", CRN_QUESTION_TEXT}};
 
-/* Writes the SQL of heat, whose rows of durations are half powers of two. */
+/* Adds the SQL of heat. A row of durations spans half a power of two. */
 static void heat_sql(crn_sql *sql, const crn_question_about *about)
 {
     uint64_t step = about->step ? about->step : 3600;

@@ -24,32 +24,30 @@ typedef struct crn_question_column {
 /* Parameters of a question; what a question does not use is ignored. */
 typedef struct crn_question_about {
     const crn_fleet_filter *filter;
-    const char *metric, *block; /* block: its name; NULL: all */
-    const char *by;             /* of top: "version", "host", "service" or a label's name, whose
-                                   values have rows of their own; NULL: none */
-    bool by_total;              /* sort by total, else by self */
-    uint64_t limit;             /* rows */
-    uint64_t step;              /* of heat: seconds of a column; 0: an hour */
+    const char *metric, *block; /* block: a function's name; NULL: all functions */
+    const char *by; /* top: "version", "host", "service" or a label's name; each of its values has
+                       its own rows. NULL: do not divide rows */
+    bool by_total;  /* sort by total, not by self */
+    uint64_t limit; /* rows */
+    uint64_t step;  /* heat: seconds of a column; 0: an hour */
 } crn_question_about;
 
 typedef struct crn_question {
     const char *name;
     const crn_question_column *columns;
     size_t column_count;
-    bool by_block; /* it can be about one block */
-    bool costs;    /* its figures are in a metric */
+    bool by_block; /* can be asked about one block */
+    bool costs;    /* has figures in a metric */
     void (*sql)(crn_sql *sql, const crn_question_about *about);
 } crn_question;
 
-/* runs: newest first. top: functions by cost over all runs. trend: a function, or everything, by
- * version; history: by run; hours: by the hour in which it arose. spans: durations by name. heat:
- * numbers of spans by time and duration, each with the run of the longest. slowest: single spans.
- */
+/* runs: newest first. top: functions by cost over all runs. Cost of a function, or of everything:
+ * trend, by version; history, by run; hours, by hour. spans: durations by name. heat: numbers of
+ * spans by time and duration, with the run of each longest span. slowest: single spans. */
 extern const crn_question crn_questions[];
 extern const size_t crn_question_count;
 
-/* Adds the query for metrics with any cost and their units, the most useful first: columns name,
- * unit. */
+/* Adds the query for metrics with any cost: columns name, unit; the most useful metric first. */
 void crn_question_metrics(crn_sql *sql, const crn_fleet_filter *filter);
 
 #endif

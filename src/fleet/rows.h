@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 16 bytes that identify a block, a context, a run by its content (ids.h). */
+/* Id of a block, a context or a run: 16 bytes of a hash of its content (ids.h). */
 typedef struct crn_fleet_id {
     uint8_t bytes[16];
 } crn_fleet_id;
@@ -21,14 +21,14 @@ typedef struct crn_fleet_id {
 
 typedef struct crn_rows {
     uint8_t *bytes;
-    size_t size, room, count; /* count: of rows; crn_rows_end adds one */
+    size_t size, room, count; /* count: number of rows; crn_rows_end adds 1 */
 } crn_rows;
 
 void crn_rows_put(crn_rows *rows, const void *bytes, size_t size);
-void crn_rows_number(crn_rows *rows, uint64_t number, size_t size); /* size: bytes, 1 to 8 */
+void crn_rows_number(crn_rows *rows, uint64_t number, size_t size); /* in `size` bytes, 1 to 8 */
 void crn_rows_real(crn_rows *rows, double number);
 void crn_rows_id(crn_rows *rows, const crn_fleet_id *id);
-void crn_rows_length(crn_rows *rows, uint64_t length); /* of the array that follows */
+void crn_rows_length(crn_rows *rows, uint64_t length); /* of an array whose items follow */
 void crn_rows_text(crn_rows *rows, const char *text);
 void crn_rows_end(crn_rows *rows);
 void crn_rows_clear(crn_rows *rows); /* keeps the memory */
@@ -39,7 +39,7 @@ void crn_rows_free(crn_rows *rows);
 typedef struct crn_answer {
     uint8_t *bytes; /* owned */
     size_t size, at;
-    bool bad; /* a read went beyond the end; all later reads return 0 */
+    bool bad; /* a read went beyond the end; it and all later reads return 0 */
 } crn_answer;
 
 /* Returns true if another row follows. */
@@ -51,7 +51,8 @@ crn_fleet_id crn_answer_id(crn_answer *answer);
 uint64_t crn_answer_length(crn_answer *answer, size_t least);
 /* Returns a text of `*length` bytes, not NUL-terminated, valid until crn_answer_free. */
 const char *crn_answer_text(crn_answer *answer, size_t *length);
-/* Returns a NUL-terminated copy; free it with crn_free. Ends at the first NUL of the text. */
+/* Reads a text. Returns a NUL-terminated copy, up to the text's first NUL; free it with
+ * crn_free. */
 char *crn_answer_copy(crn_answer *answer);
 void crn_answer_free(crn_answer *answer);
 

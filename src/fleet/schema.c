@@ -11,11 +11,11 @@ enum { WITH_CODECS = 20, STATEMENT_MAX = 4096 };
 
 typedef struct table {
     const char *name, *columns, *order;
-    bool dated; /* has the column day: weekly partitions, which can be dropped */
+    bool dated; /* has the column day, and weekly partitions, which can be dropped */
 } table;
 
-/* On servers that have codecs, `^` stands for one that suits costs, `~` for one that suits numbers
- * that grow from row to row: those by which the columns became smallest in bench/fleet/run. */
+/* `^` stands for a codec for costs, `~` for one for numbers that grow from row to row, on servers
+ * with codecs. In bench/fleet/run these made the columns smallest. */
 static const table tables[] = {
     {"runs",
      "service String, version String, host String, run FixedString(16), day Date,"
@@ -96,8 +96,8 @@ static const table tables[] = {
      "service, run, metric, block, hour", true},
 };
 
-/* Fills `hours` from what is inserted into `block_figures`: cost so far only grows, so its maximum
- * is the same if a row is sent twice. The hour is by UTC, whatever the server's time zone. */
+/* Fills `hours` from rows that are inserted into `block_figures`. Cost so far only grows, so its
+ * maximum is the same if a row is sent twice. Hours are UTC, whatever the server's time zone. */
 static const char hours_view[] =
     "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.hours_view TO %s.hours%s AS SELECT service, day, "
     "run, "
@@ -106,7 +106,7 @@ static const char hours_view[] =
     "self "
     "AS s, total AS t WHERE s > 0 OR t > 0 GROUP BY service, day, run, metric, block, hour";
 
-/* Adds text; '^' and '~' become codecs, or nothing. */
+/* Adds text; '^' and '~' become codecs, or nothing without `codecs`. Returns the new length. */
 static size_t add(char *sql, size_t length, const char *text, bool codecs)
 {
     for (; *text && length < STATEMENT_MAX; text++)
@@ -137,8 +137,9 @@ static void table_statement(char *sql, const char *database, const table *table,
     add(sql, length, end, false);
 }
 
-/* The table over all shards. Rows that replace each other have the same value of the column that
- * selects the shard: the run, otherwise the second of the key, which is an id. */
+/* Writes the statement of a table over all shards. The shard depends on the run or, in tables
+ * without runs, on the second column of the key, an id: rows that replace each other have the
+ * same. */
 static void shards_statement(char *sql, const char *database, const table *table,
                              const char *cluster)
 {
@@ -181,7 +182,7 @@ static bool run_statement(void *data, const char *sql, crn_error *error)
     return crn_database_query(data, sql, NULL, error);
 }
 
-/* Asks for the server's version, without naming the database, which may not exist yet. */
+/* Asks for the server's version. Creates the database first, because the query names it. */
 static bool server_version(crn_database *database, unsigned *version, crn_error *error)
 {
     char sql[300];

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * schema.h - the tables of a fleet's database: docs/FLEET.md describes them.
+ * schema.h - creates the tables of a fleet's database. docs/FLEET.md describes them.
  *
- * Every table is a ReplacingMergeTree: rows that are sent twice count once, if read with FINAL.
+ * Tables are ReplacingMergeTree, `hours` is AggregatingMergeTree: a row that is sent twice counts
+ * once if it is read with FINAL, or with maxMerge.
  */
 #ifndef CRN_FLEET_SCHEMA_H
 #define CRN_FLEET_SCHEMA_H
 
 #include "fleet/database.h"
 
-/* Statements that need a server of a later version are left out for older ones. */
+/* Features that the server's version lacks are left out of the statements. */
 typedef struct crn_schema_options {
-    unsigned server;     /* major version of the server: 18, 23, ... */
-    unsigned keep_days;  /* 0: for ever. Before version 19 nothing is deleted by itself */
-    const char *cluster; /* of the server's configuration: rows are distributed over its shards by
-                            run, so that equal rows meet; NULL: this server alone */
+    unsigned server; /* major version of the server: 18, 23, ... */
+    unsigned
+        keep_days; /* 0: keep for ever. Servers before version 20 delete nothing by themselves */
+    const char
+        *cluster; /* name in the server's configuration. Rows are distributed over its shards by run
+                     or id, so that rows of one key are on one shard. NULL: this server alone */
 } crn_schema_options;
 
-/* Called with each statement, in order. Returns false to stop. */
+/* Gets each statement, in order. Returns false to stop. */
 typedef bool crn_schema_statement(void *data, const char *sql, crn_error *error);
 
 bool crn_schema_each(const char *database, const crn_schema_options *options,
                      crn_schema_statement *statement, void *data, crn_error *error);
 
-/* Creates the database and its tables where they are missing. `options->server` is asked for. Of a
- * cluster, each server needs its own call. */
+/* Creates the database and its tables if they are missing. Asks the server for options.server. For
+ * a cluster, call it for each server. */
 bool crn_schema_create(crn_database *database, crn_schema_options options, crn_error *error);
 
 #endif

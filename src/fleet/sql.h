@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sql.h - SQL text that grows. Foreign text becomes hexadecimal digits, so that none is SQL.
+ * sql.h - SQL text that grows. Foreign text becomes hexadecimal digits, so that none is read as
+ * SQL.
  */
 #ifndef CRN_FLEET_SQL_H
 #define CRN_FLEET_SQL_H
@@ -15,9 +16,9 @@ typedef struct crn_sql {
     size_t length, room;
 } crn_sql;
 
-/* Adds text, printf-like. Only for text of our own and numbers. */
+/* Adds text, printf-like. Only for numbers and text of Cairn's own. */
 void crn_sql_add(crn_sql *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a literal with any bytes: unhex('...'). */
+/* Adds a text as a literal, unhex('...'). It may have any bytes. */
 void crn_sql_literal(crn_sql *sql, const char *text);
 void crn_sql_id(crn_sql *sql, const crn_fleet_id *id);
 void crn_sql_free(crn_sql *sql);

@@ -27,7 +27,8 @@ static bool scheme_of(crn_fleet_url *url, const char *text, crn_error *error)
     return refuse(error, "the database's address has no scheme");
 }
 
-/* Copies a part if it is there and fits; keeps what is in `to` if it is not there. */
+/* Copies a part of the URL; keeps the contents of `to` if the URL lacks the part. Returns false if
+ * it does not fit. */
 static bool part(CURLU *from, CURLUPart which, char *to, size_t size)
 {
     char *text = NULL;

@@ -14,8 +14,8 @@ typedef struct crn_fleet_url {
     char host[CRN_FLEET_URL_PART], port[16], user[CRN_FLEET_URL_PART], database[CRN_FLEET_URL_PART];
 } crn_fleet_url;
 
-/* Parses an address. The port defaults to 8123 (8443 with TLS), the user to "default". A password
- * is refused, because every user of the machine sees command lines. */
+/* Parses an address. The port defaults to 8123, with TLS to 8443, the user to "default". Refuses a
+ * password, because every user of the machine can see command lines. */
 bool crn_fleet_url_parse(crn_fleet_url *url, const char *text, crn_error *error);
 
 #endif

@@ -73,7 +73,7 @@ typedef struct indexed {
     int32_t start, table; /* offsets from the index */
 } indexed;
 
-/* Returns the FDE with the highest start at or below the address, 0 if there is none. */
+/* Returns the FDE with the highest start at or below the address; 0 if the index has none. */
 static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 {
     if (!module->index)
@@ -106,7 +106,7 @@ static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 
 /* ---- entries ---- */
 
-/* Reads the size of an entry and returns its other bytes. */
+/* Reads the length of an entry and returns the bytes that follow. */
 static crn_unwind_bytes open_entry(const crn_unwind_module *module, uintptr_t at)
 {
     uintptr_t end =

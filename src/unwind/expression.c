@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluates the DWARF expressions that occur in .eh_frame on x86-64: a register plus an offset,
- * with at most one dereference (frames that gcc aligns) and a number added to what is there, and
- * the linker's rule for PLT entries, which depends on the program counter only.
+ * Evaluates the DWARF expressions that occur in .eh_frame on x86-64: a register plus an offset; the
+ * same with one dereference (frames that gcc aligns) and a number added to the value read; and the
+ * linker's rule for PLT entries, which depends on the program counter only.
  */
 #include "unwind/tables.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Unwinding for processors without a reader of .eh_frame: every function is taken to keep a frame
- * pointer, the default on aarch64. It points to the caller's frame pointer and the return address.
+ * Unwinding on processors other than x86-64, without .eh_frame. Assumes that each function keeps a
+ * frame pointer, as is the default on aarch64: it points to the caller's frame pointer, which the
+ * return address follows.
  */
 #include <string.h>
 #include <ucontext.h>

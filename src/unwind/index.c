@@ -9,7 +9,7 @@
 
 enum { PE_DATA_RELATIVE_4 = 0x3b, PE_UDATA4 = 0x03, PE_OMIT = 0xff };
 
-/* .eh_frame_hdr, with the place of .eh_frame left out. */
+/* .eh_frame_hdr without the address of .eh_frame. */
 typedef struct frame_index {
     uint8_t version, frames, number, table;
     uint32_t count;
@@ -24,7 +24,7 @@ static int by_start(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-/* Calls crn_unwind_entry_read for each entry. With `made` NULL it only counts. */
+/* Adds a pair to `made`, unless NULL, for each FDE, and returns their number. */
 static size_t each_entry(const crn_unwind_module *module, uintptr_t start, uintptr_t end,
                          frame_index *made)
 {

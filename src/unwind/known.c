@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cache of rules by address: open addressing, one writer at a time, readers without a lock. A
- * table that was outgrown is kept, as a thread may be reading it; all of them together are no
- * larger than the last.
+ * Cache of rules by address: open addressing, one writer at a time, readers without a lock. An
+ * outgrown table is kept, as a thread may be reading it; all outgrown tables together are smaller
+ * than the present one.
  */
 #include <errno.h>
 #include <link.h>
@@ -14,7 +14,8 @@
 
 enum {
     SLOTS_FIRST = 1 << 12,
-    SLOTS_LAST = 1 << 22 /* the cache is full then: further addresses are parsed each time */
+    SLOTS_LAST = 1 << 22 /* then the cache is full when half used: rules of further addresses are
+                            parsed each time */
 };
 
 crn_unwind_table *crn_unwind_known;
@@ -35,7 +36,7 @@ static crn_unwind_table *table_new(uint64_t slots)
     return table;
 }
 
-/* Returns the slot of the address, or the free one where it would be. */
+/* Returns the address's slot, or the free slot to put it in. */
 static crn_unwind_slot *slot_of(crn_unwind_table *table, uintptr_t address)
 {
     uint64_t at = crn_unwind_hash(address);
@@ -53,7 +54,7 @@ static void copy_slots(const crn_unwind_table *from, crn_unwind_table *to)
     to->count = from->count;
 }
 
-/* Returns a table with space for one more entry. NULL if there is no memory. */
+/* Returns the table with space for one more address; NULL if it is full or without memory. */
 static crn_unwind_table *table_with_room(void)
 {
     crn_unwind_table *table = crn_unwind_known;

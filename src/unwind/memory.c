@@ -28,7 +28,7 @@ static bool holds(range range, uintptr_t address)
     return address >= range.low && address < range.high;
 }
 
-/* Returns the first thread's stack, which grows down from the place where the loader began. */
+/* Returns the first thread's stack, which grows down from the loader's first stack pointer. */
 static range stack_of_first(void)
 {
     const uintptr_t usual = (uintptr_t)8 << 20, unlimited = (uintptr_t)64 << 30;
@@ -63,7 +63,7 @@ static bool ask_map(int maps, uintptr_t address, range *found)
     return true;
 }
 
-/* Reads "low-high ", the beginning of a line, one character at a time. */
+/* State of reading "low-high " at the begin of each line, one character at a time. */
 typedef struct map_parser {
     range range;
     enum { IN_LOW, IN_HIGH, IN_REST } state;
@@ -87,7 +87,7 @@ static bool parse_map(map_parser *parser, char c)
 
 static bool read_map(int maps, uintptr_t address, range *found)
 {
-    char text[1024]; /* small: so may be a thread's stack */
+    char text[1024]; /* small, as a thread's stack may be */
     map_parser parser = {.state = IN_LOW};
     for (;;) {
         long got = syscall(SYS_read, maps, text, sizeof text);
@@ -101,9 +101,9 @@ static bool read_map(int maps, uintptr_t address, range *found)
     }
 }
 
-/* Finds the mapping that holds the address. /proc/self is that of the first thread, and empty once
- * that has ended. Uses system calls, as open, read and close of libc are
- * cancellation points and malloc is none. */
+/* Finds the mapping that holds the address. Not in /proc/self/maps, which is empty once the first
+ * thread has ended. Makes system calls directly: open, read and close of libc are cancellation
+ * points, and malloc, which may call this, is none. */
 static bool find_mapping(uintptr_t address, range *found)
 {
     long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
@@ -114,8 +114,8 @@ static bool find_mapping(uintptr_t address, range *found)
     return is_found;
 }
 
-/* libc puts the thread descriptor at the upper end of the stack. The stack ends there, even if the
- * kernel has merged its mapping with the next one. */
+/* Returns the stack of a thread other than the first. libc puts the thread descriptor at its upper
+ * end, where the mapping need not end: the kernel merges adjacent ones. */
 static range stack_of_other(uintptr_t here)
 {
     range stack;
@@ -134,8 +134,8 @@ void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
     range stack = {0, 0};
     if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end)
         stack = stack_of_first();
-    if (!holds(stack, here)) /* for example in a child of fork, where another thread has become
-                                the first */
+    if (!holds(stack,
+               here)) /* for example in a child that a thread other than the first has forked */
         stack = stack_of_other(here);
     *low = stack.low;
     *high = stack.high;
@@ -154,7 +154,7 @@ static bool copy_page(crn_unwind_memory *memory, uintptr_t page)
     int saved = errno;
     struct iovec here = {memory->copy, CRN_UNWIND_PAGE};
     struct iovec there = {(void *)page, CRN_UNWIND_PAGE};
-    /* The first thread, whose number is the process's, may have ended. */
+    /* gettid(), as the first thread, whose number is the process's, may have ended. */
     pid_t process = memory->process ? memory->process : gettid();
     bool whole = process_vm_readv(process, &here, 1, &there, 1, 0) == CRN_UNWIND_PAGE;
     memory->page = whole ? page : 0;

@@ -13,8 +13,8 @@
 
 #include "unwind/unwind.h"
 
-/* Weak, as glibc before 2.35 lacks it; no module is found then. It takes no lock, which matters
- * inside malloc. */
+/* Weak: glibc before 2.35 lacks it, and then no loaded module is found. It takes no lock, so it can
+ * be called inside malloc. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* ---- modules of other processes ---- */
@@ -44,7 +44,7 @@ bool crn_unwind_module_add(const crn_unwind_module *module)
 static bool find_added(uintptr_t address, crn_unwind_module *module)
 {
     size_t low = 0, high = added_count;
-    while (low < high) { /* finds the first one that starts above the address */
+    while (low < high) { /* finds the first module that starts above the address */
         size_t middle = low + (high - low) / 2;
         if (added[middle].start <= address)
             low = middle + 1;
@@ -59,8 +59,8 @@ static bool find_added(uintptr_t address, crn_unwind_module *module)
 
 /* ---- all modules ---- */
 
-/* Returns the program headers, if they are in the first page, as every linker puts them. Those of
- * the program come from the kernel: the loader knows another start of static programs. */
+/* Returns the program headers if they are in the first page, where all linkers put them. Those of
+ * the program are the kernel's, because for static programs the loader has another start. */
 static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *count)
 {
     if (!*module->name && getauxval(AT_PHENT) == sizeof(ElfW(Phdr))) {
@@ -78,8 +78,8 @@ static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *co
     return (const ElfW(Phdr) *)(module->start + file->e_phoff);
 }
 
-/* Sets the bounds to those of all segments. For a file with holes between segments the loader knows
- * only the segment of the address. */
+/* Sets the bounds to those of all segments. Of a file with holes between segments the loader
+ * returns only the segment of the address. */
 static void widen(crn_unwind_module *module)
 {
     size_t count;

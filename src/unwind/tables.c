@@ -22,16 +22,17 @@ typedef struct row {
     uint64_t reg;
     int64_t offset;
     crn_unwind_bytes expression;
-    place frame, other, back; /* of the frame pointer, of machine.other, of the return address */
+    place frame, other,
+        back; /* where the frame pointer, machine.other and the return address are saved */
 } row;
 
 typedef struct machine {
-    row row, first; /* `first`: after the CIE's program */
+    row row, first; /* `first`: the row after the CIE's program */
     row remembered[REMEMBERED];
     int depth;
     uintptr_t location, address;
     const crn_unwind_entry *entry;
-    uint64_t other; /* a register that is asked for, too */
+    uint64_t other; /* a further register to find */
 } machine;
 
 static place *place_of(machine *machine, row *row, uint64_t reg)
@@ -86,7 +87,7 @@ static bool keep_row(machine *machine, bool keep)
     return true;
 }
 
-/* Executes an instruction with operands in the following bytes. */
+/* Executes an instruction whose operands follow it. */
 static bool execute_extended(machine *machine, unsigned op, crn_unwind_bytes *bytes)
 {
     uint64_t reg;
@@ -235,7 +236,7 @@ static bool rule_of_frame(const row *row, uintptr_t address, crn_unwind_rule *ru
     crn_unwind_value value = {-1, row->frame.offset, false, 0};
     switch (row->frame.kind) {
     case PLACE_SAME:
-    case PLACE_UNDEFINED: /* no caller needs it */
+    case PLACE_UNDEFINED: /* no caller needs the frame pointer */
         rule->saved = CRN_UNWIND_KEPT;
         return true;
     case PLACE_AT_CFA:
@@ -272,10 +273,11 @@ static crn_unwind_rule rule_of_row(const machine *machine)
     return rule;
 }
 
-/* Executes the programs of an entry. False if they are damaged. */
+/* Executes the programs of an entry up to the row of the address. Returns false if they are
+ * damaged. */
 static bool find_row(machine *machine, const crn_unwind_entry *entry, uintptr_t address)
 {
-    /* The CIE's program does not advance: its row holds from the start. */
+    /* The CIE's program never advances: it sets the row of the function's start. */
     machine->entry = entry;
     machine->location = entry->start;
     machine->address = UINTPTR_MAX;
@@ -307,8 +309,9 @@ bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offs
     return machine.row.other.kind == PLACE_AT_CFA;
 }
 
-/* The outermost function of a thread or of a context of makecontext was not called: its return
- * address is the first instruction of the code that ends it, so there is no call before it. */
+/* Finds the rule of an address. The outermost function of a thread, or of a context of makecontext,
+ * was not called: its return address is the first byte of the code that ends it, so `address`, the
+ * byte before, may have no rule. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
 {
     crn_unwind_rule rule = find_rule(address);
@@ -345,7 +348,8 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
                               .interrupted = true};
 }
 
-/* The handler has returned to the kernel's trampoline: the stack pointer points to a ucontext. */
+/* Steps as if the handler had returned to the kernel's trampoline: the stack pointer points to a
+ * ucontext. */
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)
 {
     uintptr_t registers = frame->stack + offsetof(ucontext_t, uc_mcontext.gregs);

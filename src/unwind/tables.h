@@ -67,25 +67,25 @@ uintptr_t crn_unwind_pointer(crn_unwind_bytes *bytes, unsigned encoding, uintptr
 /* Entry of a function: its FDE together with the CIE that it refers to. */
 typedef struct crn_unwind_entry {
     uintptr_t start; /* the function's first address */
-    uintptr_t size;  /* of the function's code; set by crn_unwind_entry_find */
+    uintptr_t size;  /* in bytes; set by crn_unwind_entry_find */
     uint64_t code_align;
     int64_t data_align;
     uint64_t return_register;
-    unsigned encoding; /* DW_EH_PE_* of its addresses */
+    unsigned encoding; /* DW_EH_PE_* of the entry's addresses */
     bool augmented, signal;
     crn_unwind_bytes common_program, program;
 } crn_unwind_entry;
 
-/* Finds the entry of an address. False if there is none, or it is damaged. */
+/* Finds the entry of an address. Returns false if no function has one there, or it is damaged. */
 bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry);
 
-/* Reads the entry at an address of .eh_frame; `*size` is that of the function. False if it is a CIE
- * or damaged. */
+/* Reads the FDE at address `at` of .eh_frame; sets `*size` to the function's size. Returns false
+ * for a CIE or a damaged entry. */
 bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_unwind_entry *entry,
                            uintptr_t *size);
 
-/* Result of a DWARF expression: a register (-1: none) plus an offset; `stored`: the value is in
- * memory there, and `after` is added to it. */
+/* Result of a DWARF expression: register + offset, or the offset alone if `reg` is -1. If `stored`,
+ * the result is an address: the value is read from it, and `after` added. */
 typedef struct crn_unwind_value {
     int reg;
     int64_t offset;
@@ -95,8 +95,8 @@ typedef struct crn_unwind_value {
 
 enum { CRN_UNWIND_RBP = 6, CRN_UNWIND_RSP = 7, CRN_UNWIND_RIP = 16 };
 
-/* Evaluates an expression for code at `address`. False if it is of a form that compilers and
- * linkers do not use. */
+/* Evaluates an expression for code at `address`. Returns false for forms that compilers and linkers
+ * do not use. */
 bool crn_unwind_evaluate(crn_unwind_bytes expression, uintptr_t address, crn_unwind_value *value);
 
 #endif

@@ -2,16 +2,16 @@
  *
  * unwind.h - steps from a frame of a native stack to its caller, in some nanoseconds.
  *
- * Compilers describe in .eh_frame, for each instruction, the CFA of the function's frame (the
- * stack pointer before the call) and where registers are saved. A walk needs the CFA, and the
- * frame pointer where another frame's CFA is computed from it. Rules are cached by address in a
- * table that is read without locks, so that .eh_frame is parsed once for an address.
+ * Compilers describe in .eh_frame, for each instruction, the CFA of the function's frame (the stack
+ * pointer before the call) and where registers are saved. A walk computes each frame's CFA, and the
+ * frame pointer, which other frames' CFAs may need. Rules are cached by address in a table that is
+ * read without locks, so .eh_frame is parsed once for an address.
  *
- * x86-64: .eh_frame, found with _dl_find_object (glibc 2.35), signal frames included. Other
- * processors: the chain of frame pointers, which ends at code that keeps none.
+ * On x86-64, walks use .eh_frame, found with _dl_find_object (glibc 2.35), also for signal frames.
+ * On other processors they follow frame pointers, and end at code that keeps none.
  *
- * Thread safe. crn_unwind_recall and crn_unwind_step are signal safe. crn_unwind_look is not, as
- * it takes a lock of its own. Nothing here calls malloc or takes a lock of libc. errno is kept.
+ * Thread safe. crn_unwind_recall and crn_unwind_step are signal safe. crn_unwind_look is not, as it
+ * takes a lock of this folder. No function calls malloc, takes a lock of libc or changes errno.
  *
  * Sources: DWARF 5, section 6.4; .eh_frame of the Linux Standard Base; the kernel's ORC tables
  * show that few kinds of rules cover nearly all code.
@@ -27,19 +27,19 @@
 
 /* How the CFA is computed. */
 typedef enum crn_unwind_kind {
-    CRN_UNWIND_NOTHING = 0,  /* no tables, or none that this code understands */
+    CRN_UNWIND_NOTHING = 0,  /* the code has no tables, or none that can be read */
     CRN_UNWIND_OUTERMOST,    /* the frame has no caller */
     CRN_UNWIND_STACK,        /* stack pointer + offset */
     CRN_UNWIND_FRAME,        /* frame pointer + offset */
     CRN_UNWIND_FRAME_STORED, /* the value stored at frame pointer + offset */
-    CRN_UNWIND_STACK_STORED, /* the value stored at stack pointer + offset, plus a word: OpenSSL's
-                                code in assembler keeps its caller's stack pointer there */
+    CRN_UNWIND_STACK_STORED, /* the value stored at stack pointer + offset, plus 8: OpenSSL's
+                                assembler code stores its caller's stack pointer */
     CRN_UNWIND_SIGNAL,       /* a signal frame of the kernel: it holds all registers */
-    CRN_UNWIND_REGISTER /* + number in DWARF: that register + offset. The loader and assembler code
-                           do so; only crn_unwind_stack knows other registers */
+    CRN_UNWIND_REGISTER /* CRN_UNWIND_REGISTER + a number in DWARF: that register + offset, as in
+                           the loader and in assembler code. Only crn_unwind_stack finds it */
 } crn_unwind_kind;
 
-/* Place of the caller's frame pointer. */
+/* Where the caller's frame pointer is. */
 typedef enum crn_unwind_saved {
     CRN_UNWIND_KEPT = 0, /* still in the register */
     CRN_UNWIND_AT_CFA,   /* stored at CFA + offset */
@@ -48,7 +48,7 @@ typedef enum crn_unwind_saved {
 
 typedef struct crn_unwind_rule {
     int32_t offset;       /* for the CFA */
-    int16_t saved_offset; /* for the place of the frame pointer */
+    int16_t saved_offset; /* for the saved frame pointer */
     uint8_t kind;         /* crn_unwind_kind */
     uint8_t saved;        /* crn_unwind_saved */
 } crn_unwind_rule;
@@ -62,7 +62,8 @@ typedef struct crn_unwind_frame {
     bool interrupted; /* by a signal: the instruction at pc has not run yet */
 } crn_unwind_frame;
 
-/* Returns the address whose rule holds for the frame: within the call, not after it. */
+/* Returns the address whose rule describes the frame: of a caller, a byte of its call instruction,
+ * not the return address behind it. */
 static inline uintptr_t crn_unwind_address(const crn_unwind_frame *frame)
 {
     return frame->pc - !frame->interrupted;
@@ -70,15 +71,15 @@ static inline uintptr_t crn_unwind_address(const crn_unwind_frame *frame)
 
 /* ---- memory that may be read ------------------------------------------------- */
 
-/* Bounds of the thread's stack. Memory outside (coroutines' stacks, alternate signal stacks) is
- * copied by the kernel: slower, and never a fault. The stack of another process is read from a
- * copy of it. */
+/* Bounds of a thread's stack, which is read in place, or from a copy if it is another process's.
+ * Other memory (coroutines' stacks, alternate signal stacks) is copied by the kernel, which is
+ * slower, but cannot fault. */
 typedef struct crn_unwind_memory {
     uintptr_t low, high;
-    uintptr_t shift; /* the copy's address - the stack's; 0 if it is read in place */
-    uintptr_t page;  /* address of the page in `copy`; 0 if none */
-    char *copy;      /* CRN_UNWIND_PAGE bytes, or NULL: then nothing outside is read */
-    pid_t process;   /* whose memory that is; 0: the own process's */
+    uintptr_t shift; /* address of the stack's copy - the stack's; 0 if it is read in place */
+    uintptr_t page;  /* address of the page in `copy`; 0 if it has no page */
+    char *copy;      /* CRN_UNWIND_PAGE bytes; if NULL, only the stack is read */
+    pid_t process;   /* whose memory is read; 0: the own process */
 } crn_unwind_memory;
 
 enum { CRN_UNWIND_PAGE = 4096, CRN_UNWIND_REGISTERS = 16 };
@@ -89,12 +90,12 @@ static inline void crn_unwind_refresh(crn_unwind_memory *memory)
     memory->page = 0;
 }
 
-/* Finds the bounds of the calling thread's stack; both 0 if that fails. Takes no lock and allocates
- * nothing, so it may be called inside malloc. */
+/* Finds the bounds of the calling thread's stack; sets both to 0 on failure. Takes no lock and
+ * allocates nothing, so it may be called inside malloc. */
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high);
 
-/* Returns true if this is the stack pointer with which the process began. The loader's first
- * function has no tables. */
+/* Returns true if `stack` is nearly the stack pointer with which the process began: it tells the
+ * loader's first function, which has no tables. */
 bool crn_unwind_is_entry(uintptr_t stack);
 
 bool crn_unwind_read_outside(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value);
@@ -110,18 +111,19 @@ static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address,
 
 /* ---- rules --------------------------------------------------------------------- */
 
-/* A register, by its number in DWARF, whose value walks of the own process find for each frame; -1:
- * none. Set it before the first rule is cached. */
+/* DWARF number of the carried register, which walks of the own process find for each frame; -1: no
+ * register. Set it before the first rule is cached. */
 extern int crn_unwind_carried;
 
 enum { CRN_UNWIND_NOT_SAVED = INT32_MIN };
 
-/* Cached data of an address. `tag` is a number of the caller's: 0 until crn_unwind_tag. */
+/* Cached data of an address. `tag` is a number that crn_unwind_tag stores for the user of this
+ * header; 0 before. */
 typedef struct crn_unwind_code {
     crn_unwind_rule rule;
     uint32_t tag;
-    int32_t carried; /* where the function saved that register, relative to the CFA;
-                        CRN_UNWIND_NOT_SAVED: nowhere */
+    int32_t carried; /* where the function saved the carried register, relative to the CFA;
+                        CRN_UNWIND_NOT_SAVED if it did not */
 } crn_unwind_code;
 
 typedef struct crn_unwind_slot {
@@ -139,8 +141,8 @@ typedef struct crn_unwind_table {
 
 extern crn_unwind_table *crn_unwind_known; /* atomic; NULL at first */
 
-/* Number of unloads of code, from 1. A cached rule of an older generation may be of code that is
- * gone. */
+/* Number of times that code was unloaded, plus 1. A rule that was cached with a lower number may be
+ * of unloaded code. */
 extern uint32_t crn_unwind_generation; /* atomic */
 
 static inline uint64_t crn_unwind_hash(uintptr_t address)
@@ -148,7 +150,7 @@ static inline uint64_t crn_unwind_hash(uintptr_t address)
     return address * 0x9e3779b97f4a7c15u >> 20;
 }
 
-/* Finds a rule in the cache. False if there is none. */
+/* Finds a rule in the cache. Returns false if it has none for the address. */
 static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
 {
     const crn_unwind_table *table = __atomic_load_n(&crn_unwind_known, __ATOMIC_ACQUIRE);
@@ -170,39 +172,40 @@ static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
     }
 }
 
-/* As crn_unwind_recall, but parses .eh_frame and caches the rule if need be. */
+/* Finds a rule in the cache, or parses .eh_frame and caches the rule. */
 void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 
-/* Tags an address that was looked up. */
+/* Sets the tag of an address whose rule is cached. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
 /* Call it after dlclose. */
 void crn_unwind_unloaded(void);
 
-/* Around fork: no thread changes the cache meanwhile. */
+/* Lock the cache, so that no thread changes it during a fork. */
 void crn_unwind_lock(void);
 void crn_unwind_unlock(void);
 
 /* Finds a rule in .eh_frame, without the cache. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address);
 
-/* Does the same for all of a code's members but the tag, which gets 0. */
+/* Finds the rule and the carried register's place in .eh_frame, without the cache. Sets the tag to
+ * 0. */
 void crn_unwind_code_find(uintptr_t address, crn_unwind_code *code);
 
-/* Finds the function at an address, by .eh_frame. False if it has no entry there. */
+/* Finds the function at an address by .eh_frame. Returns false if it has no entry. */
 bool crn_unwind_function(uintptr_t address, uintptr_t *start, uintptr_t *size);
 
 /* Finds where the function at the address has saved a register of its caller, relative to the CFA.
- * False if it has not. */
+ * Returns false if it has not saved it. */
 bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offset);
 
-/* Replaces a frame by its caller's. `slot` gets the address of the return address, `saved_at` the
- * place that the frame pointer was restored from, 0 if it was not. False if the rule is of another
- * kind, memory cannot be read, or the stack would not shrink. */
+/* Replaces a frame by its caller's. Sets `*slot` to the address of the return address, and
+ * `*saved_at` to that of the saved frame pointer, 0 if the frame pointer was not saved. Returns
+ * false for rules that give no CFA, if memory cannot be read, or if the stack would not shrink. */
 static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                    crn_unwind_frame *frame, uintptr_t *slot, uintptr_t *saved_at);
 
-/* Reads the CFA from where the rule says that it is stored. False for rules of other kinds. */
+/* Reads a CFA that is stored in memory. Returns false for rules of other kinds. */
 static inline bool crn_unwind_stored_cfa(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                          const crn_unwind_frame *frame, uintptr_t *cfa)
 {
@@ -236,7 +239,8 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
     if (rule->saved != CRN_UNWIND_KEPT) {
         *saved_at = (rule->saved == CRN_UNWIND_AT_CFA ? cfa : frame->frame) +
                     (uintptr_t)(intptr_t)rule->saved_offset;
-        /* An epilogue has popped what is below the stack pointer: the register is the caller's. */
+        /* Below the stack pointer: an epilogue has popped it, so the register has the caller's
+         * value. */
         if (__builtin_expect(*saved_at < frame->stack, 0))
             *saved_at = 0;
         else if (!crn_unwind_read(memory, *saved_at, &saved))
@@ -251,9 +255,9 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
     return true;
 }
 
-/* Returns the frame that a signal has interrupted, by the handler's third argument (ucontext_t),
- * and sets `registers` to its registers, by their numbers in DWARF; to 0 on processors other than
- * x86-64. Signal safe. */
+/* Returns the frame that a signal has interrupted. `context` is the handler's third argument
+ * (ucontext_t). Sets `registers` to the frame's registers, by DWARF number; to 0 on processors
+ * other than x86-64. Signal safe. */
 crn_unwind_frame crn_unwind_interrupted(const void *context,
                                         uintptr_t registers[CRN_UNWIND_REGISTERS]);
 
@@ -261,8 +265,8 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
 
 typedef struct crn_unwind_walk crn_unwind_walk;
 
-/* A function in which an interpreter runs code. `before` is called before a frame of it is added,
- * with the number of words so far: it may add words, and returns their new number. */
+/* An interpreter's loop. `before` is called before a frame of it is added, with the number of words
+ * in `addresses`. It may add words, and returns the new number. */
 typedef struct crn_unwind_loop {
     uintptr_t start, size;
     size_t (*before)(crn_unwind_walk *walk, void *data, size_t count);
@@ -271,23 +275,23 @@ typedef struct crn_unwind_loop {
 
 struct crn_unwind_walk {
     crn_unwind_memory *memory;
-    const uintptr_t *registers; /* those of the first frame, by their numbers in DWARF; NULL: not
-                                   known */
-    bool find_frame;            /* an unknown frame pointer (0) is looked for on the stack */
+    const uintptr_t *registers; /* of the first frame, by DWARF number; NULL: not known */
+    bool find_frame;            /* search the stack for a frame pointer that is not known (0) */
 
-    /* For another process: returns the address of the copy of its code (crn_unwind_module_add), or
-     * 0 if it has none; and the stack pointer with which that process began. NULL: the own process.
-     */
+    /* NULL for the own process. For another: returns where the copy of its code at `address` is
+     * (crn_unwind_module_add); 0 if its file was not added. `entry` is the stack pointer with which
+     * the process began. */
     uintptr_t (*local)(void *data, uintptr_t address);
     void *data;
     uintptr_t entry;
 
     const crn_unwind_loop *loops;
     size_t loop_count;
-    uintptr_t carried; /* value of crn_unwind_carried in the present frame, at its call */
-    bool is_carried;   /* it is known */
+    uintptr_t carried; /* value of the carried register in the present frame, at its call */
+    bool is_carried;   /* `carried` is known */
 
-    /* Result: addresses of frames, the youngest first, in a ring of mask + 1 words from `at`. */
+    /* Result: addresses of up to `most` frames, innermost first, in a ring of mask + 1 words from
+     * index `at`. */
     uint64_t *addresses;
     size_t most;
     uint64_t mask, at;
@@ -295,11 +299,11 @@ struct crn_unwind_walk {
 };
 
 /* Walks the stack from `frame`, by .eh_frame and, in code without it, by frame pointers. Returns
- * the number of words: frames, and what the loops added. Signal safe. */
+ * the number of words: frames, and words that loops added. Signal safe. */
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame);
 
-/* Finds the value of any register in the frame to which `steps` steps lead from the first. False if
- * it is not known. Walks again, without the cache: slow. Signal safe. */
+/* Finds a register in the frame that is `steps` callers from the first. Returns false if its value
+ * is not known. Slow: it walks again, and parses .eh_frame at each step. Signal safe. */
 bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
                               unsigned number, uintptr_t *value);
 
@@ -311,36 +315,37 @@ enum { CRN_UNWIND_BUILD_ID = 64 };
 typedef struct crn_unwind_module {
     uintptr_t start, end; /* of its mapping */
     uintptr_t bias;       /* added to addresses in the file */
-    const char *name;     /* as the loader has it, "" for the program; valid while it is loaded */
-    uintptr_t index;      /* address of .eh_frame_hdr, 0 if there is none */
-    uintptr_t index_end;  /* of one that was made; 0: the index is in the module */
+    const char *name; /* the loader's name, "" for the program; valid while the module is loaded */
+    uintptr_t index;  /* address of .eh_frame_hdr; 0 if the module has none */
+    uintptr_t index_end; /* end of an index that crn_unwind_index_make made; 0: the index is in the
+                            module */
 } crn_unwind_module;
 
-/* Finds the module of an address. False if no file is mapped there. */
+/* Finds the module of an address. Returns false if no file is mapped there. */
 bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module);
 
 /* Adds a copy of a file's headers and unwinding tables, laid out as the loader would, so that rules
- * for its code are found at addresses in the copy. Both it and its name stay for good. False if
- * there are too many. Not thread safe. */
+ * for its code are found at addresses in the copy. The copy and its name must live for ever.
+ * Returns false if there are too many copies, or no memory. Not thread safe. */
 bool crn_unwind_module_add(const crn_unwind_module *module);
 
-/* Makes an index for the .eh_frame from `start` to `end` of a module without one, at `to`, which is
- * less than 2 GB away from it: see crn_unwind_module.index. */
+/* Return the size of, and make, an index (crn_unwind_module.index) for a module's .eh_frame from
+ * `start` to `end`. `to` is less than 2 GB away from the module. */
 size_t crn_unwind_index_size(const crn_unwind_module *module, uintptr_t start, uintptr_t end);
 void crn_unwind_index_make(const crn_unwind_module *module, uintptr_t start, uintptr_t end,
                            void *to);
 
-/* Copies the build id. Returns its size, 0 if there is none. */
+/* Copies the build id. Returns its size; 0 if the module has none. */
 size_t crn_unwind_build_id(const crn_unwind_module *module, uint8_t bytes[CRN_UNWIND_BUILD_ID]);
 
-/* The same in hexadecimal digits, "" if there is none. */
+/* Writes the build id in hexadecimal digits; "" if the module has none. */
 void crn_unwind_build_id_text(const crn_unwind_module *module,
                               char text[2 * CRN_UNWIND_BUILD_ID + 1]);
 
-/* Returns the path of the module's file. The program's is written to `program`. */
+/* Returns the path of the module's file. Uses `program` as space for the program's path. */
 const char *crn_unwind_module_path(const crn_unwind_module *module, char program[PATH_MAX]);
 
-/* Returns the end of the module's readable segment that holds `address`, 0 if there is none. */
+/* Returns the end of the module's readable segment that holds `address`; 0 if no segment does. */
 uintptr_t crn_unwind_segment_end(const crn_unwind_module *module, uintptr_t address);
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks a whole stack: by rules, and by frame pointers where there are none.
+ * Walks a whole stack by rules, and by frame pointers in code without rules.
  */
 #include "unwind/unwind.h"
 
 enum { WORD = sizeof(uintptr_t) };
 
-/* Returns the address where the tables of the code are, 0 if it has none. */
+/* Returns the address under which the code's tables are found; 0 if it has none. */
 static uintptr_t table_address(const crn_unwind_walk *walk, uintptr_t address)
 {
     return walk->local ? walk->local(walk->data, address) : address;
 }
 
-/* A rule that is not cached is parsed here, which takes a microsecond or two. It is cached if that
- * may take a lock: a walk of the own process can be in a signal handler. */
+/* Returns the data of an address. To parse a rule that is not cached takes 1 to 2 µs. In walks of
+ * another process it is then cached; one of the own process may be in a signal handler, and must
+ * not take the cache's lock. */
 static crn_unwind_code code_of(const crn_unwind_walk *walk, uintptr_t address)
 {
     crn_unwind_code code = {.rule = {.kind = CRN_UNWIND_NOTHING}, .carried = CRN_UNWIND_NOT_SAVED};
@@ -46,8 +47,8 @@ static bool step_chain(crn_unwind_walk *walk, crn_unwind_frame *frame)
     return true;
 }
 
-/* Looks for the frame pointer that a function saved in its prologue: a pair of a higher address of
- * the stack and a return address. */
+/* Searches the stack for the frame pointer that a function saved in its prologue: a higher address
+ * of the stack, followed by a return address. */
 static bool find_frame_pointer(crn_unwind_walk *walk, crn_unwind_frame *frame)
 {
     crn_unwind_memory *memory = walk->memory;
@@ -70,7 +71,6 @@ static bool needs_frame(const crn_unwind_rule *rule)
     return rule->kind == CRN_UNWIND_FRAME || rule->kind == CRN_UNWIND_FRAME_STORED;
 }
 
-/* Steps once more from the first frame to this one, with a register. */
 bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
                               unsigned number, uintptr_t *value)
 {
@@ -97,7 +97,7 @@ bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame firs
     return known;
 }
 
-/* Returns the same rule by the stack pointer. */
+/* Returns an equal rule in terms of the stack pointer, for a rule in terms of another register. */
 static crn_unwind_rule by_stack(const crn_unwind_walk *walk, const crn_unwind_rule *rule,
                                 const crn_unwind_frame *first, size_t steps, uintptr_t stack)
 {
@@ -113,7 +113,8 @@ static crn_unwind_rule by_stack(const crn_unwind_walk *walk, const crn_unwind_ru
     return same;
 }
 
-/* Returns true if the frame has no caller, by the code that it runs. */
+/* Returns true if the frame has no caller, by the rule of its code or, without a rule, by its stack
+ * pointer. */
 static bool is_outermost(const crn_unwind_walk *walk, const crn_unwind_frame *frame,
                          const crn_unwind_rule *rule)
 {
@@ -125,8 +126,8 @@ static bool is_outermost(const crn_unwind_walk *walk, const crn_unwind_frame *fr
     return walk->entry && frame->stack <= walk->entry + near && frame->stack + near >= walk->entry;
 }
 
-/* Returns true for code of a file without tables, as Go's compiler writes it: its chain of frame
- * pointers ends with 0. */
+/* Returns true at the end of a chain of frame pointers, 0, in a file without tables, such as Go's
+ * compiler writes. */
 static bool ends_chain(const crn_unwind_walk *walk, const crn_unwind_frame *frame)
 {
     crn_unwind_module module;
@@ -135,7 +136,7 @@ static bool ends_chain(const crn_unwind_walk *walk, const crn_unwind_frame *fram
            !module.index;
 }
 
-/* Finds the carried register in the caller's frame, to which a step has led from `callee`. */
+/* Finds the carried register in `frame`, after the step from `callee` to it. */
 static void carry(crn_unwind_walk *walk, const crn_unwind_code *code,
                   const crn_unwind_frame *callee, const crn_unwind_frame *frame)
 {
@@ -146,8 +147,8 @@ static void carry(crn_unwind_walk *walk, const crn_unwind_code *code,
         walk->is_carried = crn_unwind_read(walk->memory, place, &walk->carried);
 }
 
-/* Steps from the frame that `steps` steps have led to from the first. Returns false at the end of
- * the walk. */
+/* Steps to the caller of `frame`, which is `steps` callers from the first. Returns false at the end
+ * of the walk. */
 static bool step(crn_unwind_walk *walk, const crn_unwind_frame *first, size_t steps,
                  crn_unwind_frame *frame)
 {
@@ -180,7 +181,7 @@ static bool step(crn_unwind_walk *walk, const crn_unwind_frame *first, size_t st
     return stepped;
 }
 
-/* Lets interpreters add what they run in this frame. */
+/* Lets interpreters add the functions that they run in the frame at `address`. */
 static size_t add_loops(crn_unwind_walk *walk, uintptr_t address, size_t count)
 {
     for (size_t i = 0; i < walk->loop_count; i++)
