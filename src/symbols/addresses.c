@@ -89,7 +89,7 @@ crn_addresses crn_addresses_find(const crn_profile *profile)
             end++;
         const crn_note **note = bsearch(path, notes, note_count, sizeof *notes, compare_paths);
         if (!note)
-            continue; /* a host's own block whose name looks like an address */
+            continue; /* a block of a host, whose name only looks like an address */
         crn_module *module = &addresses.modules[addresses.module_count++];
         *module = (crn_module){path, (*note)->value, addresses.all + addresses.count, end - start};
         for (uint32_t i = start; i < end; i++)

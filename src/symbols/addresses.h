@@ -8,13 +8,13 @@
 #include "profile/profile.h"
 
 typedef struct crn_address {
-    uint64_t offset; /* return address as an offset in the linked file */
+    uint64_t offset; /* return address, in the linked file's address space */
     uint32_t block;
 } crn_address;
 
 typedef struct crn_module {
     const char *path;       /* owned by the profile */
-    const char *build_id;   /* hex, "" if not known; owned by the profile */
+    const char *build_id;   /* hexadecimal, "" if not known; owned by the profile */
     crn_address *addresses; /* sorted by offset */
     uint32_t count;
 } crn_module;
@@ -29,7 +29,7 @@ typedef struct crn_addresses {
 /* Returns true if the block's name is an address in a file, and sets `*offset`. */
 bool crn_address_parse(const crn_block_info *block, uint64_t *offset);
 
-/* Free it with crn_addresses_free. */
+/* Free the result with crn_addresses_free. */
 crn_addresses crn_addresses_find(const crn_profile *profile);
 void crn_addresses_free(crn_addresses *addresses);
 

@@ -10,28 +10,28 @@
 
 typedef struct known_address {
     uint64_t offset;
-    uint32_t first, count; /* index and number in the module's `frames` */
-    uint32_t line;         /* its own; 0 if not known */
+    uint32_t first, count; /* in the module's `frames` */
+    uint32_t line;         /* line of the address; 0 if not known */
 } known_address;
 
 typedef struct known_module {
     bool asked;
     crn_module_state state;
-    known_address *addresses; /* sorted by offset once all are there */
+    known_address *addresses; /* sorted by offset between lookups */
     uint32_t address_count, address_capacity;
     uint32_t *frames; /* functions, outermost first */
     uint32_t frame_count, frame_capacity;
     crn_block_info *functions;
     uint32_t function_count, function_capacity;
-    uint32_t function_first; /* first function of the current answer */
+    uint32_t function_first; /* number of functions before the current lookup */
 } known_module;
 
 struct crn_symbols_cache {
     crn_interning *names;
-    crn_interning *keys; /* path and build id; the interned number is the module's */
+    crn_interning *keys; /* path and build id; an interned number is an index of `modules` */
     known_module *modules;
     uint32_t module_count, module_capacity;
-    known_module *current; /* the module being answered */
+    known_module *current; /* the module of the current lookup */
 };
 
 crn_symbols_cache *crn_symbols_cache_new(void)
@@ -68,7 +68,7 @@ void crn_symbols_cache_free(crn_symbols_cache *cache)
     crn_free(cache);
 }
 
-/* Returns the array, grown if needed to hold one item more. */
+/* Returns the array, reallocated if it has no room for one more item. */
 static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity)
@@ -77,7 +77,7 @@ static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
     return crn_realloc(array, *capacity, size);
 }
 
-/* Finds a module in the cache; another build of the same file is another module. */
+/* Returns a module of the cache, added if it is new. Another build of a file is another module. */
 static known_module *find_module(crn_symbols_cache *cache, const crn_module *module)
 {
     size_t path = strlen(module->path) + 1, id = strlen(module->build_id) + 1;
@@ -193,8 +193,8 @@ static void look_up(crn_symbols_cache *cache, const crn_addresses *addresses)
 
 /* ---- cache hits ---------------------------------------------------------------------- */
 
-/* Reports a function to the sink when it first occurs, as the sink numbers functions in that
- * order. */
+/* Reports a module to the sink. Each function is reported when it first occurs, as the sink numbers
+ * functions in this order. */
 static void report_module(const known_module *known, const crn_module *module,
                           const crn_symbols_sink *sink)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h - caches looked-up addresses, for profiles that are read repeatedly while their program
- * runs.
+ * cache.h - caches the functions of addresses, for profiles that are read repeatedly while their
+ * program runs.
  */
 #ifndef CRN_SYMBOLS_CACHE_H
 #define CRN_SYMBOLS_CACHE_H
@@ -9,8 +9,8 @@
 #include "symbols/symbols.h"
 #include "symbols/worker.h"
 
-/* Like crn_symbols_ask, but looks up only what the cache lacks, and adds it. Files that could not
- * be read are not tried again. */
+/* Like crn_symbols_ask, but looks up only addresses that the cache lacks, and adds them to it. Does
+ * not try files again that could not be read. */
 void crn_symbols_cache_ask(crn_symbols_cache *cache, const crn_addresses *addresses,
                            const crn_symbols_sink *sink);
 

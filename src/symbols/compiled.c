@@ -14,17 +14,17 @@
 #include "symbols/jitdump.h"
 
 enum {
-    BYTES_MOST = 512 << 20, /* of a file; the rest is not read */
+    BYTES_MOST = 512 << 20, /* bytes read of a file */
     NAME_MOST = 1024
 };
 
 typedef struct function {
-    uint64_t start, end, order; /* order: number of the line, from 1 */
-    size_t name;                /* place in `names` */
+    uint64_t start, end, order; /* order: position in the file, from 1 */
+    size_t name;                /* offset in `names` */
 } function;
 
-/* Ranges may overlap, as code takes the place of older code. `highest` is the highest end of all
- * functions up to this one, which bounds a search. */
+/* Ranges may overlap, as new code replaces old. `highest` is, by function, the highest end of it
+ * and all functions before it, which bounds a search. */
 struct crn_compiled {
     function *functions; /* sorted by start, then order */
     uint64_t *highest;
@@ -60,8 +60,8 @@ bool crn_compiled_is_same_start(const char *noted)
     return same && strcmp(line, noted) == 0;
 }
 
-/* Opens a process's map of compiled code, unless it is another user's: that must not name functions
- * of this one. */
+/* Opens a file of functions, unless another user owns it, who must not name this user's
+ * functions. */
 static FILE *open_map(const char *path)
 {
     struct stat info;

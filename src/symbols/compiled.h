@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * compiled.h - functions that are in no ELF file: those that a runtime compiled while the program
- * ran, by the file that many of them write for profilers (/tmp/perf-PID.map, a line "START SIZE
- * NAME" a function; or jit-PID.dump, jitdump.h), and the kernel's (/proc/kallsyms).
+ * compiled.h - functions that are in no ELF file: of code that a runtime compiled while the program
+ * ran, from the file that many runtimes write for profilers (/tmp/perf-PID.map, a line "START SIZE
+ * NAME" a function; or jit-PID.dump, jitdump.h); of the kernel, from /proc/kallsyms.
  */
 #ifndef CRN_SYMBOLS_COMPILED_H
 #define CRN_SYMBOLS_COMPILED_H
@@ -12,21 +12,21 @@
 
 typedef struct crn_compiled crn_compiled;
 
-/* Returns true if this is the name of such a file. */
+/* Returns true if the path is that of a perf map or jitdump file. */
 bool crn_compiled_is_map(const char *path);
 
-/* Returns true if this is the name of the kernel's file. */
+/* Returns true if the path is /proc/kallsyms. */
 bool crn_compiled_is_kernel(const char *path);
-/* Returns true if the system was not started again since this number of its start was noted. */
+/* Returns true if `noted` is the system's boot id: it has not been started again since. */
 bool crn_compiled_is_same_start(const char *noted);
 
-/* Reads the file. One that does not exist, or is not a regular file of this user's, of root's or of
- * the process's, has no functions. Never NULL. */
+/* Reads the file. The result has no functions if the file does not exist, is not regular, or is
+ * another user's than this one or root (root reads any user's). Never NULL. */
 crn_compiled *crn_compiled_read(const char *path);
 void crn_compiled_free(crn_compiled *compiled);
 
-/* Returns the name of the function at an address, of several the one written last, and sets
- * `*number`, which identifies it, from 1. NULL if there is none. */
+/* Returns the name of the function at an address, and sets `*number`, from 1, which identifies the
+ * function. Of several the one written last counts. Returns NULL if no function is there. */
 const char *crn_compiled_find(const crn_compiled *compiled, uint64_t address, uint64_t *number);
 
 #endif

@@ -15,7 +15,7 @@ enum { NESTING_MAX = 64, OVERLAPS_MAX = 8 };
 typedef struct range {
     uint64_t low, high;
     uint32_t unit;
-    Dwarf_Die die;        /* a function; unused for units, like what follows */
+    Dwarf_Die die;        /* of a function; of a unit `die` and `inlines` are unused */
     crn_inlines *inlines; /* NULL until first used */
 } range;
 
@@ -27,7 +27,7 @@ typedef struct ranges {
 typedef enum walk {
     WALK_NONE,
     WALK_NAMESPACES, /* where compilers put functions with code */
-    WALK_ALL         /* also local classes and nested functions: much more to read */
+    WALK_ALL         /* also in local classes and nested functions: takes much longer */
 } walk;
 
 typedef struct unit {
@@ -72,7 +72,8 @@ static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
     }
 }
 
-/* Returns the innermost range that contains the address: of those that do, the last to begin. */
+/* Returns the innermost range that contains the address, which is the one with the highest
+ * begin. */
 static range *find_range(ranges *ranges, uint64_t address)
 {
     size_t low = CRN_UP_TO(ranges->ranges, ranges->count, low, address);
@@ -179,15 +180,15 @@ void crn_debug_info_close(crn_debug_info *info)
     crn_free(info);
 }
 
-/* At a function's entry nothing inlined has begun yet, so the address is the function itself. (No
- * call returns there.) */
+/* Returns true at the function's first instruction, before any inlined function begins. No call
+ * returns to it. */
 static bool is_entry(Dwarf_Die *function, uint64_t address)
 {
     Dwarf_Addr entry;
     return dwarf_entrypc(function, &entry) == 0 && entry == address;
 }
 
-/* Returns the entry that has the name and place of an instance. */
+/* Returns the entry with the name and source location of an instance. */
 static Dwarf_Die definition_of(Dwarf_Die die)
 {
     Dwarf_Attribute attribute;

@@ -12,8 +12,9 @@ typedef struct output {
     jmp_buf full;
 } output;
 
-/* A few hundred bytes can encode a name of any length, by references to parts of themselves: beyond
- * the limit the demangler is left by longjmp. It keeps its memory on the stack. */
+/* Appends to the output. Leaves the demangler by longjmp at the limit, as a symbol of some hundred
+ * bytes can encode a name of any length by references to its own parts. The demangler allocates
+ * only on the stack. */
 static void append(const char *text, size_t length, void *data)
 {
     output *output = data;
@@ -55,8 +56,8 @@ bool crn_is_mangled(const char *symbol)
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* Skips the prefix of vector variants, "_ZGVbN4v_": no other _ZGV symbol has a lower-case letter
- * there. */
+/* Returns the symbol behind the prefix of vector variants, "_ZGVbN4v_". Other symbols with _ZGV
+ * have no lower-case letter next. */
 static const char *behind_vector(const char *symbol)
 {
     static const char beginning[] = "_ZGV";

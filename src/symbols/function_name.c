@@ -9,7 +9,7 @@
 
 void crn_path_tidy(char *path)
 {
-    char *out = path, *floor = path; /* before `floor` are leading ".." */
+    char *out = path, *floor = path; /* the part before `floor`, leading "..", is kept */
     const char *in = path;
     if (*in == '/')
         floor = ++out, in++;
@@ -34,7 +34,8 @@ void crn_path_tidy(char *path)
     *out = '\0';
 }
 
-/* Follows references to the declaration, where methods and inlined functions have it. */
+/* Returns the linkage name; of methods and inlined functions it is found in the declaration. NULL
+ * if the function has none. */
 static const char *linkage_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -58,7 +59,8 @@ static bool is_cpp(Dwarf_Die *die)
     }
 }
 
-/* Returns the declaration of a method, which is within its class; the definition is outside. */
+/* Returns the declaration of a method, which is within its class, for a definition outside of
+ * it. */
 static Dwarf_Die declaration_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -86,8 +88,8 @@ static const char *scope_name(Dwarf_Die *scope)
     }
 }
 
-/* Functions local to a file have no linkage name, and their own does not say where they are: there
- * are many lambdas with "operator()". Adds the enclosing scopes. */
+/* Writes a name with its enclosing scopes. Functions local to a file have no linkage name, and many
+ * share their own, such as lambdas with "operator()". */
 static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
 {
     Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
@@ -106,7 +108,8 @@ static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
     crn_shorten(frame->name);
 }
 
-/* The file as given to the compiler; with the compiler's directory if it leads out of that. */
+/* Writes the file as given to the compiler, behind the compiler's directory if it begins with
+ * "..". */
 static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
 {
     Dwarf_Die unit;
@@ -120,7 +123,7 @@ static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
     crn_path_tidy(frame->file);
 }
 
-/* Finds the class of a method without a place of its own, such as a lambda's. */
+/* Finds the class of a method that has no source location, such as a lambda's. */
 static bool class_of(Dwarf_Die *die, Dwarf_Die *class)
 {
     Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
@@ -131,8 +134,8 @@ static bool class_of(Dwarf_Die *die, Dwarf_Die *class)
     return found;
 }
 
-/* From DWARF 5 on file 0 is the unit's own, and clang uses it; elfutils before 0.190 takes it for
- * none. */
+/* From DWARF 5 on, file 0 is the unit's own file, and clang uses it. elfutils before 0.190 takes 0
+ * for no file. */
 const char *crn_function_file(Dwarf_Die *die)
 {
     const char *file = dwarf_decl_file(die);
@@ -171,7 +174,7 @@ bool crn_function_name(Dwarf_Die *die, crn_frame *frame)
         crn_demangle(linkage, frame->name);
     else if (name && *name && is_cpp(die))
         put_scopes(die, name, frame);
-    else /* a linkage name that is not mangled is what C gave the function besides its own */
+    else /* a linkage name that is not mangled is C's asm label: the function keeps its own name */
         snprintf(frame->name, sizeof frame->name, "%s", name && *name ? name : "[unnamed]");
     put_place(die, frame);
     return whole;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * function_name.h - name and place of a function in debug information.
+ * function_name.h - reads a function's name and source location from debug information.
  */
 #ifndef CRN_SYMBOLS_FUNCTION_NAME_H
 #define CRN_SYMBOLS_FUNCTION_NAME_H
@@ -17,12 +17,12 @@ typedef struct crn_frame {
     uint32_t line, column;          /* of the declaration; 0 if not known */
 } crn_frame;
 
-/* Returns false if the linker's symbol at the same address may have a better name. "[unnamed]" is a
- * function that the compiler made. */
+/* Sets the name and source location. Returns false if the linker's symbol at the same address may
+ * have a better name. Functions without a name, which compilers make, are called "[unnamed]". */
 bool crn_function_name(Dwarf_Die *die, crn_frame *frame);
 
-/* Returns the file that declares the function, as the compiler named it; NULL if it is not known.
- */
+/* Returns the file that declares the function, as the compiler names it; NULL if it is not
+ * known. */
 const char *crn_function_file(Dwarf_Die *die);
 
 /* Removes "." and ".." from a path, as text, in place. */

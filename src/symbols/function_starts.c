@@ -28,7 +28,7 @@ static int compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Returns the section's bytes; NULL if there is none. */
+/* Returns the bytes of .eh_frame_hdr; NULL if the file has none. */
 static Elf_Data *find_index(Elf *elf, uint64_t *address)
 {
     size_t names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inlines.h - functions inlined into one function: read once, then looked up.
+ * inlines.h - lists the functions inlined into a function, and finds those at an address.
  */
 #ifndef CRN_SYMBOLS_INLINES_H
 #define CRN_SYMBOLS_INLINES_H
@@ -12,7 +12,7 @@ typedef struct crn_inline {
     uint64_t low, high;
     Dwarf_Die die; /* the inlined instance */
     uint32_t depth;
-    uint32_t outer; /* index + 1 in `inlines` of the one around it; 0 if none */
+    uint32_t outer; /* index + 1 in `inlines` of the instance around it; 0 if it has none */
 } crn_inline;
 
 typedef struct crn_inlines {
@@ -23,7 +23,7 @@ typedef struct crn_inlines {
 crn_inlines crn_inlines_make(Dwarf_Die *function);
 void crn_inlines_free(crn_inlines *inlines);
 
-/* Returns the innermost one at an address; NULL if nothing is inlined there. */
+/* Returns the innermost instance at an address; NULL if no function is inlined there. */
 const crn_inline *crn_inlines_find(const crn_inlines *inlines, uint64_t address);
 
 #endif

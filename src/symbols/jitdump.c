@@ -19,13 +19,13 @@ typedef struct record {
     uint64_t time;
 } record;
 
-/* What both kinds of records begin with. */
+/* The begin of both kinds of records. */
 typedef struct code {
     uint32_t process, thread;
-    uint64_t memory;  /* address when it runs */
-    uint64_t address; /* of the code; of a move: before it */
+    uint64_t memory;  /* virtual address at run time */
+    uint64_t address; /* CODE_LOAD: of the code; CODE_MOVE: its old address */
     uint64_t number;  /* CODE_LOAD: size of the code; CODE_MOVE: the new address */
-    uint64_t more;    /* CODE_LOAD: number of the function; CODE_MOVE: size of the code */
+    uint64_t more;    /* CODE_LOAD: index of the code; CODE_MOVE: size of the code */
 } code;
 
 /* A function that may be moved. */
@@ -38,7 +38,7 @@ typedef struct reader {
     FILE *file;
     crn_jitdump_put *put;
     void *data;
-    loaded *all; /* sorted by nothing: moves are rare */
+    loaded *all; /* not sorted, as moves are rare */
     size_t count, capacity;
 } reader;
 

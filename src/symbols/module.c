@@ -32,8 +32,8 @@ struct crn_module_file {
     crn_symbol_table symbols;   /* read on first use */
     crn_function_starts starts; /* read with the symbols */
     bool symbols_read;
-    crn_interning *functions; /* interned addresses of entries and symbols; their numbers
-                                 identify functions */
+    crn_interning *functions; /* interned keys of functions, such as addresses of DWARF entries; the
+                                 numbers identify functions */
     uint64_t function_count;
 };
 
@@ -65,7 +65,7 @@ static int open_regular(const char *path, crn_module_state *state)
     return readable;
 }
 
-/* Without build ids on both sides the file is accepted as unproven. */
+/* If neither side has a build id, the file is accepted as unproven. */
 static crn_module_state compare_build_id(Dwfl_Module *module, const char *expected)
 {
     const unsigned char *bytes;
@@ -95,7 +95,7 @@ static bool open_module(crn_module_file *file, const char *path, int descriptor)
     file->module = dwfl_report_offline(file->dwfl, path, path, descriptor);
     dwfl_report_end(file->dwfl, NULL, NULL);
     if (!file->module)
-        close(descriptor); /* otherwise libdwfl owns it */
+        close(descriptor); /* libdwfl owns it once the module is made */
     file->elf = file->module ? dwfl_module_getelf(file->module, &file->bias) : NULL;
     return file->elf != NULL;
 }
@@ -169,8 +169,8 @@ static const crn_symbol *find_symbol(crn_module_file *file, uint64_t address)
     return crn_symbol_table_find(&file->symbols, address);
 }
 
-/* Prefers the symbol in two cases: libc's exported functions have underscores in DWARF
- * ("__strdup"); and C++ functions local to a file have their full name only in the symbol. */
+/* Prefers the symbol's name in two cases: libc's exported functions have underscores in DWARF
+ * ("__strdup"); C++ functions local to a file have their full name only in the symbol. */
 static void prefer_symbol(crn_module_file *file, uint64_t address, crn_frame *frame)
 {
     const crn_symbol *symbol = find_symbol(file, address);
@@ -179,7 +179,7 @@ static void prefer_symbol(crn_module_file *file, uint64_t address, crn_frame *fr
         crn_demangle(symbol->name, frame->name);
 }
 
-/* Names a function by its begin alone: "[program]+0x1234". */
+/* Reports a function by its begin alone: "[program]+0x1234". */
 static void put_start(crn_module_file *file, uint64_t address, crn_frame *frame,
                       crn_module_put *put, void *data)
 {
@@ -213,7 +213,8 @@ static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame
     put(data, number, first ? frame : NULL);
 }
 
-/* Code that no line of the map covers is one function: it has too many addresses. */
+/* Reports a compiled function. All code that the file does not cover is one function: one for each
+ * address would be too many. */
 static void put_compiled(crn_module_file *file, uint64_t address, crn_frame *frame,
                          crn_module_put *put, void *data)
 {
@@ -234,8 +235,8 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The unit's line table is read once, by libdw. Code of a macro or an included file is elsewhere.
- */
+/* Returns the line of the address; 0 if it is in another file than the innermost function, as code
+ * of an included file is. libdw reads the unit's line table once. */
 static uint32_t line_of(Dwarf_Die *outermost, Dwarf_Die *innermost, uint64_t address)
 {
     Dwarf_Die unit;

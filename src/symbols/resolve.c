@@ -16,22 +16,23 @@ enum { WARNINGS_MAX = 8 };
 
 /* The replacement of a block: blocks of the new profile, outermost first. */
 typedef struct stand_in {
-    uint32_t first, count; /* index and number in `frames` */
-    uint32_t line;         /* of the address in the innermost one; 0 if not known */
+    uint32_t first, count; /* in `frames` */
+    uint32_t line;         /* of the address in the innermost block's file; 0 if not known */
 } stand_in;
 
 typedef struct resolving {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    stand_in *stand_ins; /* by block of the old profile; count 0 if it stays */
+    stand_in *stand_ins; /* by block of the old profile; count 0 until it is set */
     uint32_t *frames;
     uint32_t frame_count, frame_capacity;
-    uint32_t *functions; /* of the module: blocks of the new profile */
+    uint32_t *functions; /* of the current module: blocks of the new profile */
     uint32_t function_count, function_capacity;
-    uint8_t *allocates; /* by block of the new profile: an allocation function, removed from the
-                           ends of paths */
+    uint8_t *allocates; /* by block of the new profile: 1 for an allocation function, removed from
+                           the ends of paths */
     uint32_t allocates_capacity;
-    bool allocator; /* the module is libcairn-alloc, removed as a whole */
+    bool
+        allocator; /* the current module is libcairn-alloc, all of which is removed from the ends */
     uint32_t failures;
     uint64_t done, total, named;
     crn_symbols_progress *progress;
@@ -169,7 +170,7 @@ static void put_address(void *data, const crn_module *module, const crn_address 
         resolving->progress(++resolving->done, resolving->total);
 }
 
-/* Replaces blocks that are no addresses, or whose file cannot be read, by themselves. */
+/* Makes blocks that are no addresses, or whose file cannot be read, stand for themselves. */
 static void keep_unresolved(resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
@@ -194,8 +195,8 @@ static bool is_at_end(const resolving *resolving, uint32_t frame)
     return resolving->allocates[resolving->frames[frame]];
 }
 
-/* Returns, by context, how many frames of its block's replacement remain after allocation functions
- * are removed from the end. */
+/* Returns, by context, how many blocks of its block's replacement remain after allocation functions
+ * are removed from the ends of paths. */
 static uint32_t *lengths(const resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
@@ -206,7 +207,7 @@ static uint32_t *lengths(const resolving *resolving)
     for (uint32_t c = profile->context_count - 1; c > 0; c--) {
         const stand_in *stand_in = &resolving->stand_ins[profile->block[c]];
         left[c] = stand_in->count;
-        bool sampled = profile->calls_tree[c] == 0; /* a context with counted calls is kept */
+        bool sampled = profile->calls_tree[c] == 0; /* contexts with counted calls are kept */
         while (sampled && !goes_on[c] && left[c] &&
                is_at_end(resolving, stand_in->first + left[c] - 1))
             left[c]--;
@@ -246,7 +247,8 @@ static void put_metrics(resolving *resolving, const uint32_t *contexts)
     }
 }
 
-/* Adds an edge: a cycle stays one if its target still is on the path; a fold stays a fold. */
+/* Adds an alias. A folded one stays folded; another one becomes a cycle again if its target is
+ * still on the path. */
 static void put_edge(resolving *resolving, const crn_profile_edge *edge, const uint32_t *contexts,
                      const uint32_t *left)
 {
@@ -324,7 +326,7 @@ static crn_symbols_stand_ins all_stand_ins(const resolving *resolving)
     return all;
 }
 
-/* Outputs of resolve besides the profile; each may be NULL. */
+/* Results of resolve besides the profile; each may be NULL. */
 typedef struct told {
     uint64_t *named;
     crn_symbols_place **places;

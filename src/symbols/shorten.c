@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Returns the end of the template arguments that begin after '<'; NULL if they do not end. */
+/* Returns the end of template arguments whose '<' is before `text`; NULL if they have no end. */
 static const char *arguments_end(const char *text)
 {
     int depth = 1;
@@ -18,7 +18,8 @@ static const char *arguments_end(const char *text)
     return NULL;
 }
 
-/* Returns the length of a default argument at `text`, its comma included; 0 if there is none. */
+/* Returns the length of a default argument at `text`, with its comma; 0 if `text` does not begin
+ * with one. */
 static size_t default_length(const char *text)
 {
     static const char *const defaults[] = {", std::allocator<", ", std::char_traits<",

@@ -18,7 +18,8 @@ static int compare(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Prefers familiar names: "malloc" to "__libc_malloc" and "__malloc". */
+/* Returns a symbol's rank. Familiar names rank best: "malloc" before "__libc_malloc" and
+ * "__malloc". */
 static unsigned rank_of(const GElf_Sym *symbol, const char *name)
 {
     unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -83,7 +84,7 @@ void crn_symbol_table_free(crn_symbol_table *table)
 const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t address)
 {
     size_t low = CRN_UP_TO(table->symbols, table->count, low, address);
-    /* A symbol within another may end before the address: looks further back. */
+    /* A symbol within another may end before the address, so looks further back. */
     for (size_t back = 0; low > 0 && back < 8; back++, low--) {
         const crn_symbol *symbol = &table->symbols[low - 1];
         if (address < symbol->high && (symbol->sized || back == 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol_table.h - functions of an ELF symbol table, sorted: all that is known without debug
- * information.
+ * symbol_table.h - a sorted table of the functions of an ELF file's symbol table, for files without
+ * debug information.
  */
 #ifndef CRN_SYMBOLS_SYMBOL_TABLE_H
 #define CRN_SYMBOLS_SYMBOL_TABLE_H
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 typedef struct crn_symbol {
-    uint64_t low, high; /* without a size in the table, up to the end of the section */
+    uint64_t low, high; /* high: the section's end if the symbol has no size */
     const char *name;   /* owned by the file */
     bool sized;
-    unsigned rank; /* of several symbols at one address, the lowest rank is the best */
+    unsigned rank; /* of symbols at one address, the one with the lowest rank is kept */
 } crn_symbol;
 
 typedef struct crn_symbol_table {
@@ -26,7 +26,7 @@ typedef struct crn_symbol_table {
 crn_symbol_table crn_symbol_table_make(Dwfl_Module *module);
 void crn_symbol_table_free(crn_symbol_table *table);
 
-/* Returns the function at an address (libdwfl's address space); NULL if there is none. */
+/* Returns the function at an address (libdwfl's address space); NULL if no symbol covers it. */
 const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t address);
 
 #endif

@@ -17,8 +17,8 @@
 #include "symbols/debug_info.h"
 
 enum {
-    SILENCE_MS = 120000, /* ms; opening the debug information of a browser takes less */
-    FAILURES_MAX = 16,   /* limit on children that end early */
+    SILENCE_MS = 120000, /* opening the debug information of a browser takes less */
+    FAILURES_MAX = 16,   /* limit on children that may end early */
     BUFFER = 1 << 16
 };
 #define MEMORY_MOST ((rlim_t)16 << 30)
@@ -27,14 +27,14 @@ enum {
                            hundredth */
 
 typedef enum answer_kind {
-    ANSWER_BEGIN, /* of a module, sent before it is opened */
+    ANSWER_BEGIN, /* of a module, before it is opened */
     ANSWER_MODULE,
     ANSWER_FUNCTION,
     ANSWER_ADDRESS,
     ANSWER_END
 } answer_kind;
 
-/* A new function has a name and a file, which follow. */
+/* An answer. The name and file of a function follow it at the function's first answer. */
 typedef struct answer {
     uint32_t kind;                 /* answer_kind */
     uint32_t number;               /* of the module or function */
@@ -74,7 +74,8 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
     if (!file)
         return;
     for (uint32_t i = 0; i < module->count; i++) {
-        /* A return address belongs to the next instruction, perhaps of another function. */
+        /* A return address is that of the next instruction, perhaps in another function: looks up
+         * the byte before. */
         uint32_t line = crn_module_find(file, module->addresses[i].offset - 1, say_function, pipe);
         say(pipe, &(answer){.kind = ANSWER_ADDRESS, .line = line}, "", "");
     }
@@ -130,9 +131,9 @@ typedef struct listener {
     uint64_t taken; /* bytes received from all children */
     char buffer[BUFFER];
     size_t begin, end;
-    uint32_t module;                            /* the module being answered */
-    uint32_t place;                             /* index of its next address */
-    bool opened;                                /* it could be opened */
+    uint32_t module;                            /* the module being read */
+    uint32_t place;                             /* index of the module's next address */
+    bool opened;                                /* the state of the module was received */
     uint32_t known;                             /* number of functions of the module */
     uint32_t functions[CRN_INLINES_MAX], count; /* functions at the next address */
     bool ended;
@@ -243,8 +244,8 @@ static bool take_answer(listener *listener)
     }
 }
 
-/* Lets a child read the modules from `first` on. Returns the one at which the child ended, or the
- * number of modules. */
+/* Lets a child read the modules from `first` on. Returns the module at which the child ended early;
+ * the number of modules if it read all. */
 static uint32_t ask_from(listener *listener, uint32_t first)
 {
     int ends[2];

@@ -9,21 +9,22 @@
 #include "symbols/addresses.h"
 #include "symbols/module.h"
 
-/* Called in the order of modules and addresses. */
+/* Functions that get the answers, in the order of modules and addresses. */
 typedef struct crn_symbols_sink {
     void *data;
-    /* The state of a module; called again with CRN_MODULE_DAMAGED if reading it failed later. */
+    /* Gets the state of a module; again with CRN_MODULE_DAMAGED if the child ended while it read
+     * the module. */
     void (*module)(void *data, const crn_module *module, crn_module_state state);
-    /* The module's next function; numbered from 0 in this order. */
+    /* Gets the module's next function. Functions are numbered from 0 in this order. */
     void (*function)(void *data, const char *name, const char *file, uint32_t line,
                      uint32_t column);
-    /* The functions at an address, outermost first; none if nothing is known. `line` is the
-     * address's own in the innermost one's file; 0 if not known. */
+    /* Gets the functions at an address, outermost first; none if none are known. `line` is that of
+     * the address in the innermost function's file; 0 if not known. */
     void (*address)(void *data, const crn_module *module, const crn_address *address,
                     const uint32_t *functions, uint32_t count, uint32_t line);
 } crn_symbols_sink;
 
-/* Looks up all addresses. Those of files that cannot be read are skipped. */
+/* Looks up all addresses. Skips those in files that cannot be read. */
 void crn_symbols_ask(const crn_addresses *addresses, const crn_symbols_sink *sink);
 
 #endif
