@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The interposed functions of libc. Each calls the real one exactly once more than it tries, and
- * returns what that returned, with its errno.
+ * Interposed functions of libc. Each calls libc's function once, and keeps its result and errno.
+ * Those that lock a mutex call pthread_mutex_trylock first, and the function itself if the mutex is
+ * busy.
  */
 #include <errno.h>
 
@@ -10,7 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
-/* Looks a lock up without recording what Cairn locks meanwhile. */
+/* Returns the entry of a lock. Locks that Cairn takes meanwhile are not recorded. */
 static crn_lock *lock_of(const void *address, crn_lock_kind kind)
 {
     int saved = errno;
@@ -32,7 +33,7 @@ static crn_lock *lock_of(const void *address, crn_lock_kind kind)
 
 /* ---- mutexes ---- */
 
-/* Locks a mutex by `call`, after trying without waiting. */
+/* Locks a mutex by trylock, or by `call` if it is busy. */
 #define LOCKS(mutex, call)                                                                         \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \
@@ -86,7 +87,8 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 /* ---- condition variables ---- */
 
-/* Waits by `call`. The thread may be cancelled in it: it then has the mutex, unrecorded. */
+/* Waits by `call`. A thread that is cancelled in `call` holds the mutex again, which is not
+ * recorded. */
 #define WAITS(condition, mutex, call)                                                              \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \

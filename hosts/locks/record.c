@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records what threads do with locks. Spans of waits are written once these are over, because only
- * then it is known what ended them.
+ * Records what threads do with locks. The span of a wait is written at its end, when it is known
+ * what ended it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -12,7 +12,9 @@
 
 #include "locks.h"
 
-enum { HELD_MOST = 32 }; /* mutexes of a thread whose holding is recorded */
+enum {
+    HELD_MOST = 32
+}; /* mutexes that a thread holds with a span; spans of further ones are not recorded */
 
 typedef struct hold {
     const crn_lock *mutex;
@@ -25,7 +27,7 @@ static __thread struct {
     hold held[HELD_MOST];
 } here __attribute__((tls_model("initial-exec")));
 
-static bool on;                    /* cairn run has asked for it */
+static bool on; /* the environment has CAIRN_LOCKS, as `cairn run --locks` sets it */
 static uintptr_t own_from, own_to; /* libcairn's code */
 
 /* ---- which calls ---- */
@@ -48,7 +50,7 @@ static int find_own(struct dl_phdr_info *module, size_t size, void *data)
 
 static void after_fork_in_child(void)
 {
-    here.count = 0; /* numbers of the parent's spans */
+    here.count = 0; /* `held` has numbers of the parent's spans */
 }
 
 __attribute__((constructor)) static void start(void)
@@ -113,8 +115,8 @@ bool crn_record_given(cairn_strand *strand, crn_lock *mutex)
     return true;
 }
 
-/* The wait ends with the signal. Then the thread waits for the mutex, if others had it until later.
- */
+/* The wait for the condition ends with the signal. If the mutex was released later, the rest is a
+ * wait for the mutex. */
 void crn_record_waited(cairn_strand *strand, const crn_lock *condition, const crn_lock *mutex,
                        uint64_t since, bool signalled)
 {
@@ -144,12 +146,12 @@ void crn_record_signal(cairn_strand *strand, crn_lock *condition)
 
 /* ---- semaphores ---- */
 
-/* Posts in their order. A post may come from a signal handler that interrupted another call here,
- * so nobody waits for the lock for long. */
+/* A semaphore's posts, in their order. A signal handler may post while its thread has `locked`
+ * them, so no thread spins for long. */
 struct crn_posts {
     bool locked; /* atomic */
     uint32_t first, count;
-    unsigned before; /* value that no recorded post gave */
+    unsigned before; /* part of the value that came from no recorded post */
     cairn_span spans[CRN_POSTS_MOST];
 };
 
@@ -197,7 +199,8 @@ void crn_record_post(cairn_strand *strand, crn_lock *semaphore)
     unlock_posts(posts);
 }
 
-/* Takes the oldest post. Returns 0 if no span is known for it. */
+/* Takes the oldest post, after the value `before`. Returns its span; 0 if it has none. Sets
+ * `*known` to false if the post was not recorded. */
 static cairn_span take_post(crn_posts *posts, bool *known)
 {
     cairn_span span = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program's locks by address: open addressing, without a lock of its own.
+ * Hash table of the program's locks by address: open addressing, lock-free.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@ static size_t hash(const void *address)
     return (size_t)((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u >> 40);
 }
 
-/* Writes a variable's name, or a number for those without one. */
+/* Writes a lock's name: that of its variable; without one, its kind and number. */
 static void name_of(const void *address, crn_lock_kind kind, uint32_t number, char *name)
 {
     static const char *const kinds[] = {"mutex", "condition", "semaphore"};
@@ -100,7 +100,7 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
             return NULL;
         if (!__atomic_compare_exchange_n(&lock->address, &here, address, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED)) {
-            at--; /* another thread took the place: look at it again */
+            at--; /* another thread took the entry: looks at it again */
             continue;
         }
         uint32_t count = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Defines sigaction and signal, so that the runtime's handler of SIGBUS stays installed behind the
- * program's. Other signals are forwarded to the next definition. libcairn-gcc has one too; it finds
- * by the name cairn_priv_sigaction_forwards that this one forwards.
+ * program's. Calls for other signals are forwarded to the next definition. libcairn-gcc also
+ * defines sigaction; the symbol cairn_priv_sigaction_forwards tells it that this definition
+ * forwards.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -18,7 +18,7 @@ static const char *const names[] = {
 
 enum { NAMES = sizeof names / sizeof *names };
 
-/* Returns true for calls that wait for the file of their first argument. */
+/* Returns true for calls that wait for the file of their first argument, a descriptor. */
 static bool waits_for_file(long call)
 {
     static const long calls[] = {SYS_read,     SYS_write,    SYS_readv,     SYS_writev, SYS_pread64,
@@ -31,7 +31,8 @@ static bool waits_for_file(long call)
     return false;
 }
 
-/* Reads the target of a descriptor. "socket:[123]" becomes "socket": one is like another. */
+/* Reads the file of a descriptor. "socket:[123]" becomes "socket", so that all sockets share a
+ * block. */
 static void read_file(pid_t thread, uintptr_t descriptor, char target[PATH_MAX])
 {
     char path[64];
@@ -42,7 +43,7 @@ static void read_file(pid_t thread, uintptr_t descriptor, char target[PATH_MAX])
         target[strcspn(target, ":")] = '\0';
 }
 
-/* Returns the state of a thread as /proc/THREAD/stat has it, behind its name; 0 if it has ended. */
+/* Returns a thread's state, a letter as in /proc/THREAD/stat; 0 if the thread has ended. */
 static char state_of(pid_t thread)
 {
     char path[64], text[256];
@@ -62,7 +63,7 @@ bool crn_thread_is_stopped(pid_t thread)
     return state == 'T' || state == 't';
 }
 
-/* Returns why a thread sleeps outside of system calls; NULL if it does not. */
+/* Returns why a thread sleeps outside of system calls; NULL if it does not sleep. */
 static const char *other_reason(pid_t thread)
 {
     char state = state_of(thread);
@@ -74,7 +75,7 @@ static const char *other_reason(pid_t thread)
 /* ---- blocks that were made ---- */
 
 enum {
-    MOST = 4096,            /* further ones are not told apart */
+    MOST = 4096,            /* further blocks are not divided by file */
     TEXT_SIZE = MOST * 256, /* of all paths */
 };
 
@@ -96,7 +97,7 @@ static cairn_block find(long call, const char *file)
     return 0;
 }
 
-/* Keeps a block, if there is memory. */
+/* Remembers a block, if there is memory and room. */
 static void keep(long call, const char *file, cairn_block block)
 {
     size_t size = strlen(file) + 1;

@@ -13,9 +13,9 @@
 /* Returns true if a signal or a debugger has stopped the thread, whatever call it is in. */
 bool crn_thread_is_stopped(pid_t thread);
 
-/* Returns the block "[NAME]" of a system call in which a thread sleeps, with the file of its first
- * argument where it has one; "[page fault]" or "[stopped]" for a thread that sleeps in none (`call`
- * is negative); 0 if it does not sleep any more. From one thread only. */
+/* Returns the block "[NAME]" of the system call in which a thread sleeps; if the call waits for the
+ * file of its first argument, with that file. A negative `call` is no system call: returns "[page
+ * fault]" or "[stopped]"; 0 if the thread no longer sleeps. Call it from one thread only. */
 cairn_block crn_call_block(cairn_profile *profile, pid_t thread, long call, uintptr_t first);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of machine code, one for each return address. A block's name is its place in the file.
- * The report finds function and line by the file's build id.
+ * Blocks of machine code, one for each return address. A block's name is the return address in its
+ * file. Reports find function and line in the file, which they recognise by its build id.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -17,8 +17,8 @@
 
 enum { MODULES_MAX = 1024 }; /* number of modules whose build ids are noted */
 
-/* A module that was noted. By address and name, as another may be loaded at the same address
- * later. */
+/* A module whose build id was noted. Address and path identify it, as another module may be loaded
+ * at the same address later. */
 typedef struct module {
     uintptr_t start;
     char *path;
@@ -38,7 +38,7 @@ static void note(const crn_unwind_module *module, const char *path)
     cairn_profile_note(profile, key, value);
 }
 
-/* Returns the path of a module. Notes its build id the first time. */
+/* Returns the path of a module. Notes its build id at the first call. */
 static const char *path_noted(const crn_unwind_module *found, char program[PATH_MAX])
 {
     for (size_t i = 0; i < module_count; i++)
@@ -78,7 +78,8 @@ static bool find_dump(char dump[PATH_MAX])
     static char line[PATH_MAX + 128];
     size_t used = 0;
     bool found = false;
-    /* System calls: open, read and close of libc are cancellation points, and malloc is none. */
+    /* Makes system calls directly: open, read and close of libc are cancellation points, and
+     * malloc, which may call this, is none. */
     long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     for (long got; maps >= 0 && !found &&
                    (got = syscall(SYS_read, maps, line + used, sizeof line - 1 - used)) > 0;) {
@@ -95,15 +96,16 @@ static bool find_dump(char dump[PATH_MAX])
         used -= (size_t)(at - line);
         memmove(line, at, used);
         if (used == sizeof line - 1)
-            used = 0; /* no line is as long */
+            used = 0; /* drops it, as no line of this file is as long */
     }
     if (maps >= 0)
         syscall(SYS_close, maps);
     return found;
 }
 
-/* Returns the file that has the names of code compiled at run time. It is looked for again now and
- * then: the runtime may open it late. */
+/* Returns the file with the names of code that was compiled at run time: a jitdump file, otherwise
+ * /tmp/perf-PID.map. Searches for the first at each power of two of calls, as a runtime may open it
+ * late. */
 static const char *names_of_compiled(void)
 {
     static char file[PATH_MAX];
@@ -122,8 +124,8 @@ static const char *names_of_compiled(void)
     return file;
 }
 
-/* Adds a block for an address of code. Code in no file was compiled while the program runs: reports
- * look its names up in the file that runtimes write for profilers. */
+/* Adds a block for a return address. Code in no file was compiled at run time: reports look up its
+ * functions in the file that runtimes write for profilers. */
 static cairn_block add(uintptr_t back)
 {
     crn_unwind_module module;

@@ -139,7 +139,7 @@ void crn_source_scan(const char *line, size_t length, const char *called, crn_so
         }
         matched = fits;
     }
-    /* Several candidates, none known to the caller: ambiguous. */
+    /* Several functions, none with the caller's name: the name is ambiguous. */
     if (result->on_line > 1 && !matched) {
         result->name[0] = '\0';
         result->column = 0;

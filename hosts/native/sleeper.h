@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sleeper.h - where a thread sleeps, as the kernel tells.
+ * sleeper.h - asks the kernel where a thread sleeps.
  */
 #ifndef CRN_NATIVE_SLEEPER_H
 #define CRN_NATIVE_SLEEPER_H
@@ -21,7 +21,7 @@ enum { CRN_SLEEPER_TEXT = 256 /* bytes */ };
 /* Reads where a thread sleeps. Returns false if it runs or has ended. */
 bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper);
 
-/* The same from the contents of /proc/PROCESS/task/THREAD/syscall, which are changed. */
+/* Does the same with the contents of /proc/PROCESS/task/THREAD/syscall. Changes `text`. */
 bool crn_sleeper_parse(char text[CRN_SLEEPER_TEXT], crn_sleeper *sleeper);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * variables.h - the environment, for libraries that are preloaded. Programs can define setenv and
- * unsetenv themselves (bash does), and theirs need not change `environ`; so these do it directly.
- * No other thread may use the environment meanwhile.
+ * variables.h - changes the environment, for preloaded libraries. They cannot use setenv and
+ * unsetenv, because a program may define its own, which need not change `environ` (bash does). No
+ * other thread may use the environment meanwhile.
  */
 #ifndef CRN_HOSTS_VARIABLES_H
 #define CRN_HOSTS_VARIABLES_H
@@ -10,10 +10,10 @@
 /* Removes a variable. */
 void crn_variable_remove(const char *name);
 
-/* Replaces `environ` by one in which the variable NAME of each setting NAME=VALUE has that value.
- * The setting "NAME" removes it. `settings` ends with NULL, and is used until `environ` is set back
- * to the value returned; free the other one then. Without memory, changes nothing and returns
- * NULL. */
+/* Replaces `environ` by a new array with changes: the setting NAME=VALUE sets a variable, NAME
+ * removes it. `settings` ends with NULL. The caller sets `environ` back to the value returned,
+ * frees the new array, and keeps the texts of `settings` until then. Without memory, changes
+ * nothing and returns NULL. */
 char **crn_variables_replace(char *const *settings);
 
 #endif

@@ -20,8 +20,8 @@ bool crn_compiled_is_kernel(const char *path);
 /* Returns true if `noted` is the system's boot id: it has not been started again since. */
 bool crn_compiled_is_same_start(const char *noted);
 
-/* Reads the file. The result has no functions if the file does not exist, is not regular, or is
- * another user's than this one or root (root reads any user's). Never NULL. */
+/* Reads the file. The result has no functions if the file does not exist, is not regular, or
+ * belongs to another user than this one and root; root reads any user's. Never NULL. */
 crn_compiled *crn_compiled_read(const char *path);
 void crn_compiled_free(crn_compiled *compiled);
 
