@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The file has "NUMBER ARGUMENTS... STACK PC", "-1 STACK PC" outside of calls, or "running". */
+/* `text` is "NUMBER ARGUMENTS... STACK PC", "-1 STACK PC" outside of system calls, or "running". */
 bool crn_sleeper_parse(char text[CRN_SLEEPER_TEXT], crn_sleeper *sleeper)
 {
     char *pc = strrchr(text, ' '), *end;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns true if both begin with the same name, which ends with '=' or the text. */
+/* Returns true if both texts begin with the same name. A name ends at '=' or at the text's end. */
 static bool is_same_name(const char *one, const char *other)
 {
     size_t length = strcspn(one, "=");

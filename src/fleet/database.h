@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * database.h - a ClickHouse server's HTTP interface: insert rows, ask queries.
+ * database.h - inserts rows and runs queries through a ClickHouse server's HTTP interface.
  *
- * The server's answers are bounded and checked, as it may be hostile. No redirect is followed.
+ * The server may be hostile: its answers are bounded and checked, and redirects are not followed.
  */
 #ifndef CRN_FLEET_DATABASE_H
 #define CRN_FLEET_DATABASE_H

@@ -125,7 +125,8 @@ static const crn_question_column top_columns[] = {
     {"runs", CRN_QUESTION_COUNT},  {"span p99", CRN_QUESTION_NS},  {"by", CRN_QUESTION_TEXT},
     {"name", CRN_QUESTION_TEXT},   {"file", CRN_QUESTION_TEXT},    {"line", CRN_QUESTION_COUNT}};
 
-/* Adds the condition that a row's block is the one asked for, or the root. */
+/* Adds the condition that a row's block is called about->block; if that is NULL, that it is the
+ * root. */
 static void blocks_sql(crn_sql *sql, const crn_question_about *about)
 {
     if (about->block) {
@@ -171,7 +172,7 @@ static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEX
                                                     {"self", CRN_QUESTION_METRIC},
                                                     {"total", CRN_QUESTION_METRIC}};
 
-/* Writes the SQL of history: the newest runs, the oldest first. */
+/* Adds the SQL of history: the newest runs, the oldest of them first. */
 static void history_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, "SELECT started, version, host, run, toUInt64(own) AS own, toUInt64(whole) AS "
@@ -186,7 +187,7 @@ static const crn_question_column history_columns[] = {
     {"started", CRN_QUESTION_TIME}, {"version", CRN_QUESTION_TEXT}, {"host", CRN_QUESTION_TEXT},
     {"run", CRN_QUESTION_ID},       {"self", CRN_QUESTION_METRIC},  {"total", CRN_QUESTION_METRIC}};
 
-/* Adds the largest cost that each run had in each hour: run, b, hour, v (self) and w (total). */
+/* Adds the cost of each run up to the end of each hour: run, b, hour, v (self), w (total). */
 static void hour_states_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql, "SELECT run, block AS b, hour, maxMerge(self_state) AS v, "
@@ -222,7 +223,8 @@ static const crn_question_column hours_columns[] = {{"hour", CRN_QUESTION_TIME},
                                                     {"self", CRN_QUESTION_METRIC},
                                                     {"total", CRN_QUESTION_METRIC}};
 
-/* Adds a condition on the block of a span. */
+/* Adds the condition that a span's run matches the filter, and that its block is called
+ * about->block. */
 static void block_condition(crn_sql *sql, const crn_question_about *about)
 {
     crn_fleet_filter_runs(about->filter, sql);

@@ -47,7 +47,7 @@ bool crn_answer_more(const crn_answer *answer);
 uint64_t crn_answer_number(crn_answer *answer, size_t size);
 double crn_answer_real(crn_answer *answer);
 crn_fleet_id crn_answer_id(crn_answer *answer);
-/* Returns the length of an array whose elements take `least` bytes or more each. */
+/* Reads the length of an array. Elements of `least` bytes each must fit in the answer. */
 uint64_t crn_answer_length(crn_answer *answer, size_t least);
 /* Returns a text of `*length` bytes, not NUL-terminated, valid until crn_answer_free. */
 const char *crn_answer_text(crn_answer *answer, size_t *length);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * attributes.h - unique names for a span's attributes, for formats in which names must not repeat:
- * a key that is given twice keeps both values.
+ * attributes.h - unique names for a span's attributes, for formats in which names must not repeat.
+ * A span that has a key twice keeps both values.
  */
 #ifndef CRN_FORMATS_ATTRIBUTES_H
 #define CRN_FORMATS_ATTRIBUTES_H

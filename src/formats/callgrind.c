@@ -211,14 +211,14 @@ static bool read_line(reader *reader, char *line)
         const char *value = line + key + 1;
         return read_header(reader, line, key, value + strspn(value, " \t"));
     }
-    if (!key) /* the first character of a position */
+    if (!key) /* a line of costs begins with a position */
         return strchr("0123456789+-*", *line)
                    ? (reader->metric || fail(reader, "there is a cost before events:")) &&
                          read_cost(reader, line)
                    : fail(reader, "is not a line of callgrind's");
     if (starts(line, "fl="))
         return set_file(reader, &reader->file, line + 3);
-    if (starts(line, "fi=") || starts(line, "fe=")) { /* code inlined from another file */
+    if (starts(line, "fi=") || starts(line, "fe=")) { /* another file, of inlined code */
         char *file = NULL;
         bool good = set_file(reader, &file, line + 3);
         crn_free(file);
@@ -240,7 +240,7 @@ static bool read_line(reader *reader, char *line)
     }
     if (starts(line, "calls="))
         return read_calls(reader, line + 6);
-    return true; /* objects, jumps and what later versions add */
+    return true; /* ignores objects, jumps and lines of later versions */
 }
 
 /* ---- the whole ---- */

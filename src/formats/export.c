@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the writers.
+ * Functions that the writers share.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -75,9 +75,9 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
     const char *started = crn_profile_note(profile, "started", "");
     const char *end = strptime(started, "%Y-%m-%dT%H:%M:%S", &utc);
     time_t seconds = end ? timegm(&utc) : 0;
-    /* the range of 64-bit nanoseconds */
+    /* 0 if nanoseconds do not fit 64 bits */
     *began = seconds > 0 && seconds < INT64_MAX / 1000000000 ? seconds * 1000000000 : 0;
-    /* The duration that the host measured, otherwise the recorded time. */
+    /* The duration that the host measured; without one, the recorded time. */
     const char *recorded = crn_profile_note(profile, "recorded_ns", "0");
     *duration = strtoll(crn_profile_note(profile, "elapsed_ns", recorded), NULL, 10);
     if (*duration < 0)

@@ -39,7 +39,7 @@
     X(perf)                                                                                        \
     X(folded)
 
-/* For lists of names, in arrays and in texts. */
+/* Item of a list of names: in an array; in a text. */
 #define CRN_FORMAT_NAME(name, ...) #name,
 #define CRN_FORMAT_WORD(name, ...) #name ", "
 

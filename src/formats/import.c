@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the readers.
+ * Functions that the readers share.
  */
 #include "formats/formats.h"
 

@@ -64,7 +64,7 @@ typedef struct crn_pprof_line {
 typedef struct crn_pprof_type {
     int64_t type, unit;
     uint32_t metric; /* set by crn_pprof_resolve */
-    uint64_t scale;  /* nanoseconds per unit of the file, for wall time; otherwise 1 */
+    uint64_t scale;  /* of wall and cpu: nanoseconds per unit of the file; otherwise 1 */
     uint64_t sum;
 } crn_pprof_type;
 
@@ -121,7 +121,7 @@ void crn_pprof_resolve(crn_pprof_reader *reader);
 /* Returns a string by index; "" for an invalid index. */
 const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number);
 
-/* Returns the location of an id, or NULL. */
+/* Returns the location with an id; NULL if the file has none. */
 const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader, uint64_t id);
 
 void crn_pprof_tables_free(crn_pprof_reader *reader);

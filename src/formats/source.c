@@ -64,7 +64,7 @@ static ssize_t read_first(int descriptor, void *block, size_t size)
         int reason = errno;
         struct pollfd pipe = {.fd = descriptor};
         if (count == 0 && poll(&pipe, 1, STEP_MS) == 0)
-            continue; /* otherwise there was a writer: POLLHUP */
+            continue; /* no writer yet: after a writer, poll finds POLLHUP */
         fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
         if (count >= 0 || reason != EAGAIN)
             return count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.h - reads a foreign file from begin to end, gzipped or not, more than once if needed.
+ * source.h - reads another tool's file from begin to end, gzipped or not, several times if needed.
  */
 #ifndef CRN_FORMATS_SOURCE_H
 #define CRN_FORMATS_SOURCE_H

@@ -16,7 +16,7 @@ enum { CRN_INLINES_MAX = 64 };
 
 typedef struct crn_debug_info crn_debug_info;
 
-/* Never NULL. The DWARF must outlive it. */
+/* Never returns NULL. `dwarf` must outlive the result. */
 crn_debug_info *crn_debug_info_open(Dwarf *dwarf);
 void crn_debug_info_close(crn_debug_info *info);
 

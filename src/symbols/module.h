@@ -17,7 +17,7 @@ typedef enum crn_module_state {
     CRN_MODULE_UNREADABLE, /* no permission */
     CRN_MODULE_NO_PROGRAM, /* not a regular file, not ELF, or too large */
     CRN_MODULE_OTHER,      /* the file has another build id than the capture */
-    CRN_MODULE_DAMAGED     /* the reading process ended */
+    CRN_MODULE_DAMAGED     /* the child process ended while it read the file */
 } crn_module_state;
 
 typedef struct crn_module_file crn_module_file;

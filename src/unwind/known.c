@@ -109,7 +109,7 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
     crn_unwind_code found;
     crn_unwind_code_find(address, &found);
     pthread_mutex_lock(&lock);
-    if (!crn_unwind_recall(address, code)) { /* no other thread was faster */
+    if (!crn_unwind_recall(address, code)) { /* no other thread has cached it meanwhile */
         remember(address, &found, generation);
         *code = found;
     }

@@ -178,7 +178,7 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 /* Sets the tag of an address whose rule is cached. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
-/* Call it after dlclose. */
+/* Makes all cached rules outdated. Call it after dlclose. */
 void crn_unwind_unloaded(void);
 
 /* Lock the cache, so that no thread changes it during a fork. */
