@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Interposed functions of libc. Each calls libc's function once, and keeps its result and errno.
- * Those that lock a mutex call pthread_mutex_trylock first, and the function itself if the mutex is
+ * Interposed functions of libc. Each returns the result of libc's function, with its errno. Those
+ * that lock a mutex call pthread_mutex_trylock first, and libc's function only if the mutex is
  * busy.
  */
 #include <errno.h>

@@ -7,8 +7,8 @@
  * A mutex NAME has a span NAME while a thread holds it, and NAME.wait while a thread waits for it.
  * A condition variable has NAME from the begin of a wait to the signal, with a wait edge to the
  * span NAME.signal. A semaphore has NAME each time that it is taken, with a wait edge to NAME.post.
- * NAME.elsewhere is a wait that no recorded signal or post ended: a timeout, or another process
- * did. Notes (lock.NAME, condition.NAME, semaphore.NAME) tell `cairn whatif` the kinds.
+ * NAME.elsewhere is a wait that a timeout or another process ended, not a recorded signal or post.
+ * Notes (lock.NAME, condition.NAME, semaphore.NAME) tell `cairn whatif` the kinds.
  */
 #ifndef CRN_HOSTS_LOCKS_H
 #define CRN_HOSTS_LOCKS_H

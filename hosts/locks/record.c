@@ -12,9 +12,7 @@
 
 #include "locks.h"
 
-enum {
-    HELD_MOST = 32
-}; /* mutexes that a thread holds with a span; spans of further ones are not recorded */
+enum { HELD_MOST = 32 }; /* spans of mutexes that a thread holds; further ones get no span */
 
 typedef struct hold {
     const crn_lock *mutex;
@@ -199,8 +197,8 @@ void crn_record_post(cairn_strand *strand, crn_lock *semaphore)
     unlock_posts(posts);
 }
 
-/* Takes the oldest post, after the value `before`. Returns its span; 0 if it has none. Sets
- * `*known` to false if the post was not recorded. */
+/* Takes 1 from `before`, or the oldest post. Returns the post's span; 0 without one. Sets `*known`
+ * to false if what was taken was not recorded. */
 static cairn_span take_post(crn_posts *posts, bool *known)
 {
     cairn_span span = 0;

@@ -75,7 +75,7 @@ static const char *other_reason(pid_t thread)
 /* ---- blocks that were made ---- */
 
 enum {
-    MOST = 4096,            /* further blocks are not divided by file */
+    MOST = 4096,            /* beyond, calls are not divided by file */
     TEXT_SIZE = MOST * 256, /* of all paths */
 };
 

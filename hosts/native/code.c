@@ -104,8 +104,8 @@ static bool find_dump(char dump[PATH_MAX])
 }
 
 /* Returns the file with the names of code that was compiled at run time: a jitdump file, otherwise
- * /tmp/perf-PID.map. Searches for the first at each power of two of calls, as a runtime may open it
- * late. */
+ * /tmp/perf-PID.map. Searches for a jitdump file at the 1st, 2nd, 4th, 8th ... call, as a runtime
+ * may open it late. */
 static const char *names_of_compiled(void)
 {
     static char file[PATH_MAX];

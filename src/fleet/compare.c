@@ -190,7 +190,7 @@ void crn_fleet_compare_free(crn_fleet_compare *compare)
 
 /* ---- from a database ---- */
 
-/* Rows of runs that were read so far. A row has as many columns as were known when it was read. */
+/* The runs read so far. A row ends at its run's last column; `widths` are the rows' lengths. */
 typedef struct gathering {
     crn_fleet_groups *groups;
     crn_interning *columns;

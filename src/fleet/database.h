@@ -19,8 +19,7 @@ typedef struct crn_database_options {
                         http:// and https:// mean the same */
     const char *password_file; /* NULL: the password is in the environment, CAIRN_FLEET_PASSWORD;
                                   without that it is empty */
-    unsigned
-        retry_s; /* seconds for which to repeat requests that fail for a reason that may pass */
+    unsigned retry_s;          /* seconds to repeat requests that fail for a passing reason */
 } crn_database_options;
 
 /* Parses the options; does not connect. Returns NULL and sets `*error` if they are bad. */

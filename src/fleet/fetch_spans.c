@@ -96,7 +96,8 @@ static void read_weight(reading *reading, crn_answer *answer, const crn_span *sp
     trace->weights[trace->weight_count++] = (crn_span_weight){trace->span_count, weight};
 }
 
-/* Reads a span. Returns false if it has not the given number: a lane's numbers have no gaps. */
+/* Reads a span. Returns false if its number is another than `number`: a lane's numbers have no
+ * gaps. */
 static bool read_span(reading *reading, crn_answer *answer, uint32_t lane, uint32_t number)
 {
     crn_trace *trace = reading->trace;

@@ -37,7 +37,7 @@ bool crn_fetching_ask(const crn_fetching *fetching, crn_sql *sql, crn_answer *an
 void crn_fetching_service(const crn_fetching *fetching, crn_sql *sql);
 /* Adds the condition "service = ... AND run = ...", or that for all runs to add up. */
 void crn_fetching_run(const crn_fetching *fetching, crn_sql *sql);
-/* Frees the answer. Returns false and sets the error if it was damaged or unless `good`. */
+/* Frees the answer. Returns false and sets the error if it was damaged or `good` is false. */
 bool crn_fetching_end(const crn_fetching *fetching, crn_answer *answer, bool good);
 /* Returns the number of an id among `count` known ones; UINT32_MAX if it is not known. */
 uint32_t crn_fetching_number(crn_interning *numbers, uint32_t count, const crn_fleet_id *id);

@@ -275,8 +275,8 @@ static bool push_figures(crn_pushing *pushing, const parts *parts)
     return good;
 }
 
-/* Writes the edges of a part, that of their callers. A row replaces that of an earlier push of a
- * live capture. */
+/* Writes the edges of a part: those whose first context is in it. A row replaces the row of an
+ * earlier push of a live capture. */
 static void put_edges(crn_rows *rows, const crn_pushing *pushing, const uint32_t *edges,
                       uint32_t count)
 {

@@ -81,8 +81,7 @@ static bool push_piece(crn_pushing *pushing, const span_blocks *blocks, crn_span
         if (pushing->options->state && crn_store_span_in(store, piece, number).open)
             note_open(&pushing->options->state->lanes[piece->lane], number - lane_first);
     }
-    crn_store_touch(store,
-                    2 * piece->count * sizeof *piece->spans); /* the spans and their details */
+    crn_store_touch(store, 2 * piece->count * sizeof *piece->spans); /* with their details */
     crn_pushing_did(pushing, piece->count);
     return crn_pushing_send(pushing, CRN_BATCH_SPANS);
 }

@@ -223,8 +223,8 @@ static const crn_question_column hours_columns[] = {{"hour", CRN_QUESTION_TIME},
                                                     {"self", CRN_QUESTION_METRIC},
                                                     {"total", CRN_QUESTION_METRIC}};
 
-/* Adds the condition that a span's run matches the filter, and that its block is called
- * about->block. */
+/* Adds the condition that a span's run matches the filter and, unless about->block is NULL, that
+ * its block has this name. */
 static void block_condition(crn_sql *sql, const crn_question_about *about)
 {
     crn_fleet_filter_runs(about->filter, sql);

@@ -138,8 +138,8 @@ static void table_statement(char *sql, const char *database, const table *table,
 }
 
 /* Writes the statement of a table over all shards. The shard depends on the run or, in tables
- * without runs, on the second column of the key, an id: rows that replace each other have the
- * same. */
+ * without runs, on the second column of the key, an id: rows that replace each other have the same
+ * run or id. */
 static void shards_statement(char *sql, const char *database, const table *table,
                              const char *cluster)
 {

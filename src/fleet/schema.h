@@ -12,12 +12,10 @@
 
 /* Features that the server's version lacks are left out of the statements. */
 typedef struct crn_schema_options {
-    unsigned server; /* major version of the server: 18, 23, ... */
-    unsigned
-        keep_days; /* 0: keep for ever. Servers before version 20 delete nothing by themselves */
-    const char
-        *cluster; /* name in the server's configuration. Rows are distributed over its shards by run
-                     or id, so that rows of one key are on one shard. NULL: this server alone */
+    unsigned server;     /* major version of the server: 18, 23, ... */
+    unsigned keep_days;  /* 0: for ever. Before version 20 nothing is deleted by itself */
+    const char *cluster; /* name in the server's configuration. Its shards share rows by run or id,
+                            so that rows of one key meet. NULL: this server alone */
 } crn_schema_options;
 
 /* Gets each statement, in order. Returns false to stop. */

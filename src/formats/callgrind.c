@@ -39,7 +39,7 @@ typedef struct reader {
     unsigned positions; /* fields before the costs of a line */
     uint32_t metric, inclusive;
     char *file, *called_file; /* of fl=; of cfi= or cfl=, NULL if the same as `file` */
-    uint32_t current, callee; /* indices into list + 1; 0 before the first */
+    uint32_t current, callee; /* indices into list + 1; 0 before the first function */
     bool is_call;             /* the next line has the cost of a call */
     function *list;
     uint32_t count, capacity;

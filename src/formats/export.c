@@ -97,7 +97,7 @@ static bool is_ordinary(const crn_note *note)
         if (strcmp(note->key, ordinary[i].key) == 0 &&
             (!ordinary[i].value || strcmp(note->value, ordinary[i].value) == 0))
             return true;
-    /* Modules served to find the functions of addresses, which is done. */
+    /* Notes of modules are needed only to find the functions of addresses. */
     return strncmp(note->key, "module ", strlen("module ")) == 0;
 }
 

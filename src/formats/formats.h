@@ -89,11 +89,11 @@ CRN_FORMATS_READ(CRN_FORMAT_DECLARE)
 
 /* ---- shared by writers ---- */
 
-/* Returns the metric to show first. It is no time if `times` is false. */
+/* Returns the metric to show first; if `times` is false, not a metric of time. */
 int crn_export_metric(const crn_profile *profile, bool times);
 
-/* Lists the metrics to write: those with any cost, no times if `times` is false; calls if there are
- * none. Returns their number. */
+/* Lists the metrics to write: those with any cost, without metrics of time if `times` is false;
+ * calls if no metric remains. Returns their number. */
 uint32_t crn_export_metrics(const crn_profile *profile, bool times,
                             uint32_t metrics[CRN_METRIC_MAX]);
 
@@ -108,8 +108,8 @@ bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, ui
 #endif
 bool crn_export_check_size(const crn_profile *profile, const char *format, crn_error *error);
 
-/* Returns the notes to export, sorted by key, without those of every capture; without `times`, also
- * without those that differ from run to run. Free the array with crn_free. */
+/* Returns the notes to export, sorted by key, without those that every capture has and, if `times`
+ * is false, those that differ from run to run. Free the array with crn_free. */
 const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t *count);
 
 /* Sets start (ns since 1970) and duration (ns); 0 if not known. */

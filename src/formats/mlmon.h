@@ -15,10 +15,9 @@ typedef struct crn_mlmon_sequence {
     uint32_t count;
 } crn_mlmon_sequence;
 
-/* A function in the compiled program. The compiler may make several copies of one. */
+/* A function in the compiled program. The compiler may make several copies of a function. */
 typedef struct crn_mlmon_source {
-    uint32_t name,
-        successors; /* indices into texts and sequences; successors: the sources that it may call */
+    uint32_t name, successors; /* indices into texts; into sequences: whom it may call */
 } crn_mlmon_source;
 
 typedef struct crn_mlmon_names {

@@ -2,9 +2,9 @@
  *
  * names.h - unique names for blocks in formats where the name is all that distinguishes them.
  *
- * pprof and flame graphs merge equal names. A unique name is used alone. To others are added, until
- * they are unique, lexical parents (Tak.tak1.tak2), file and line, column, block number. Invalid
- * UTF-8 becomes U+FFFD.
+ * pprof and flame graphs merge equal names. A unique name is used alone. Other names get lexical
+ * parents (Tak.tak1.tak2), then file and line, then the column, then the block's number, until they
+ * are unique. Invalid UTF-8 becomes U+FFFD.
  */
 #ifndef CRN_FORMATS_NAMES_H
 #define CRN_FORMATS_NAMES_H

@@ -104,7 +104,7 @@ static void put_attribute(writer *writer, const crn_attribute *attribute)
     }
 }
 
-/* Writes the fields of each span (lane, file, line ...), then the span's attributes. */
+/* Writes what each span has (lane, file, line ...), then the span's attributes. */
 static void put_attributes(writer *writer, uint32_t span)
 {
     const crn_span *its = &writer->trace->spans[span];

@@ -18,8 +18,7 @@ typedef struct writer {
     const crn_profile *profile;
     const crn_otlp_options *options;
     crn_names names;
-    int32_t
-        *numbers; /* by block: number of its function and location; 0 for blocks without contexts */
+    int32_t *numbers; /* by block: its function and location; 0 without contexts */
     char **strings;
     size_t string_count, string_room;
     /* Shared by all parts of the profile: */

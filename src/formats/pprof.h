@@ -29,7 +29,7 @@ enum {
 /* Wire types. */
 enum { CRN_WIRE_VARINT = 0, CRN_WIRE_64 = 1, CRN_WIRE_BYTES = 2, CRN_WIRE_32 = 5 };
 
-/* Limits in bytes: of all fields except samples; of one parsed field. */
+/* Limits in bytes: of all tables; of one parsed field. */
 #ifndef CRN_PPROF_TABLES_MAX
 #define CRN_PPROF_TABLES_MAX ((uint64_t)1 << 30)
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of a pprof file. Each id and index is checked; what is missing is called [unknown].
+ * Tables of a pprof file. Each id and index is checked; a missing function or location is called
+ * [unknown].
  */
 #include <cairn/cairn.h>
 #include <stdio.h>

@@ -69,8 +69,8 @@ typedef void crn_timeline_event(void *data, uint32_t span);
 void crn_timeline_walk(const crn_timeline *timeline, crn_timeline_event *begin,
                        crn_timeline_event *end, void *data);
 
-/* Return the number of arrows that lead to a span: hand-offs, 0 or 1; edges. `*arrow` and `*first`
- * are the index of the first one. */
+/* Return the number of arrows that lead to a span: of hand-offs, 0 or 1; of edges. `*arrow` and
+ * `*first` are the index of the first one. */
 uint32_t crn_timeline_handoff(const crn_timeline *timeline, uint32_t span, uint32_t *arrow);
 uint32_t crn_timeline_arriving(const crn_timeline *timeline, uint32_t span, uint32_t *first);
 

@@ -17,7 +17,7 @@ bool crn_compiled_is_map(const char *path);
 
 /* Returns true if the path is /proc/kallsyms. */
 bool crn_compiled_is_kernel(const char *path);
-/* Returns true if `noted` is the system's boot id: it has not been started again since. */
+/* Returns true if `noted` is the boot id of the system, which then has not restarted since. */
 bool crn_compiled_is_same_start(const char *noted);
 
 /* Reads the file. The result has no functions if the file does not exist, is not regular, or

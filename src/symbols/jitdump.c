@@ -19,7 +19,7 @@ typedef struct record {
     uint64_t time;
 } record;
 
-/* The begin of both kinds of records. */
+/* Members that both kinds of records begin with. */
 typedef struct code {
     uint32_t process, thread;
     uint64_t memory;  /* virtual address at run time */

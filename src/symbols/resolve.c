@@ -31,8 +31,7 @@ typedef struct resolving {
     uint8_t *allocates; /* by block of the new profile: 1 for an allocation function, removed from
                            the ends of paths */
     uint32_t allocates_capacity;
-    bool
-        allocator; /* the current module is libcairn-alloc, all of which is removed from the ends */
+    bool allocator; /* the current module is libcairn-alloc, removed as a whole */
     uint32_t failures;
     uint64_t done, total, named;
     crn_symbols_progress *progress;

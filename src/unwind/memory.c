@@ -134,8 +134,7 @@ void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
     range stack = {0, 0};
     if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end)
         stack = stack_of_first();
-    if (!holds(stack,
-               here)) /* for example in a child that a thread other than the first has forked */
+    if (!holds(stack, here)) /* for example in a child that another thread has forked */
         stack = stack_of_other(here);
     *low = stack.low;
     *high = stack.high;

@@ -22,8 +22,7 @@ typedef struct row {
     uint64_t reg;
     int64_t offset;
     crn_unwind_bytes expression;
-    place frame, other,
-        back; /* where the frame pointer, machine.other and the return address are saved */
+    place frame, other, back; /* where frame pointer, machine.other, return address are saved */
 } row;
 
 typedef struct machine {

@@ -62,7 +62,7 @@ typedef struct crn_unwind_frame {
     bool interrupted; /* by a signal: the instruction at pc has not run yet */
 } crn_unwind_frame;
 
-/* Returns the address whose rule describes the frame: of a caller, a byte of its call instruction,
+/* Returns the address whose rule describes the frame: for a caller, a byte of its call instruction,
  * not the return address behind it. */
 static inline uintptr_t crn_unwind_address(const crn_unwind_frame *frame)
 {
@@ -94,8 +94,8 @@ static inline void crn_unwind_refresh(crn_unwind_memory *memory)
  * allocates nothing, so it may be called inside malloc. */
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high);
 
-/* Returns true if `stack` is nearly the stack pointer with which the process began: it tells the
- * loader's first function, which has no tables. */
+/* Returns true if `stack` is nearly the stack pointer with which the process began: the frame is
+ * that of the loader's first function, which has no tables. */
 bool crn_unwind_is_entry(uintptr_t stack);
 
 bool crn_unwind_read_outside(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value);
