@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-/* Spans per stretch. A stretch that lies outside of the drawn window is skipped whole. */
+/* Spans per stretch. Drawing skips a stretch outside of the window as a whole. */
 enum { STRETCH = 1024 };
 
 /* ---- rows ---- */
@@ -80,8 +80,8 @@ void crn_chart_free(crn_chart *chart)
 
 /* ---- draw a window ---- */
 
-/* One pixel of one row while spans are added to it. `block` is the candidate of the Boyer-Moore
- * majority vote over time: exact if one block has more than half of the pixel. */
+/* A pixel of a row while spans are added. `block` is the candidate of the Boyer-Moore majority vote
+ * over time: exact if one block has more than half of the pixel. */
 typedef struct pixel_sum {
     crn_chart_bar bar;
     uint64_t pixel, longest, votes;
@@ -233,8 +233,7 @@ static bool is_shown(const drawing *drawing, uint32_t span)
            its->end - its->start > narrowest(window) && is_within(drawing->chart, window, span);
 }
 
-/* Adds the arrows of edges. An arrow points from the end of the awaited span to the span that
- * waited. */
+/* Adds the arrows of edges, from the end of the span that was awaited or is followed. */
 static void show_edges(drawing *drawing)
 {
     const crn_trace *trace = drawing->chart->trace;

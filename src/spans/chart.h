@@ -2,19 +2,19 @@
  *
  * chart.h - spans as a timeline: bars in the rows of each lane, reduced to the pixels of a screen.
  *
- * A span is in the row below its parent's, or in the next row that is free when it begins: bars of
- * one row do not overlap. Spans narrower than a pixel are merged with their neighbours into one
- * bar, which has their number, their total time and the block with most of that time.
+ * A span is in the row below its parent's, or in the next row that is free when it begins, so bars
+ * of a row do not overlap. Neighbouring spans narrower than a pixel share one bar, which has their
+ * number, their total time and the block with most of it.
  *
- * Memory: one byte a span besides the trace. Drawing reads all spans of the shown lanes, except
- * stretches that lie outside of the window.
+ * Memory: one byte a span besides the trace. Drawing reads the spans of the shown lanes; it skips
+ * stretches of 1,024 spans outside of the window.
  */
 #ifndef CRN_SPANS_CHART_H
 #define CRN_SPANS_CHART_H
 
 #include "spans/trace.h"
 
-/* Spans that are nested deeper share the last row, where bars may overlap. */
+/* Deeper spans share the last row, where bars may overlap. */
 enum { CRN_CHART_ROWS = 64 };
 
 typedef struct crn_chart {
@@ -22,7 +22,7 @@ typedef struct crn_chart {
     uint32_t *first;        /* by lane: its first span; one entry more than lanes */
     uint8_t *rows;          /* by span */
     uint8_t *row_counts;    /* by lane */
-    uint64_t *stretches;    /* by stretch: its first start and its last end */
+    uint64_t *stretches;    /* by stretch of 1,024 spans: its first start, its last end */
 } crn_chart;
 
 /* Makes the chart of a trace, which must outlive it. Never NULL. */
@@ -33,20 +33,20 @@ typedef struct crn_chart_window {
     uint64_t from, to; /* the window in ns; to > from */
     uint32_t pixels;   /* width of the drawing; 0 counts as 1 */
     uint32_t first_lane, lane_count;
-    const uint8_t *kept; /* by span: draw it; NULL draws all */
+    const uint8_t *kept; /* by span: 1 to draw it; NULL: draw all */
     uint32_t most_arrows;
 } crn_chart_window;
 
 typedef struct crn_chart_bar {
     uint64_t start, end;
-    uint64_t busy;  /* ns, sum over all merged spans */
-    uint32_t span;  /* the span, or the longest of the merged ones */
-    uint32_t block; /* index into the trace's blocks; of merged spans (nearly) the one with most
-                       time */
+    uint64_t busy;  /* ns, sum over the bar's spans */
+    uint32_t span;  /* the longest span of the bar */
+    uint32_t block; /* block of the span; of merged spans the one that has more than half of `busy`,
+                       if one has */
     uint32_t lane, row, count;
 } crn_chart_bar;
 
-/* An arrow from a moment of one span to a moment of another. */
+/* An arrow: `from` is left at `left`, `to` reached at `arrives`. */
 typedef struct crn_chart_arrow {
     uint32_t from, to; /* spans */
     uint64_t left, arrives;
@@ -60,7 +60,7 @@ typedef struct crn_chart_drawing {
     uint32_t arrows_left_out;
 } crn_chart_drawing;
 
-/* Numbers of all spans in a window, and of the relations between them, drawn or not. */
+/* Numbers of spans in a window and of their relations, drawn or not. */
 typedef struct crn_chart_counts {
     uint64_t spans;
     uint64_t handoffs;       /* handed-off spans that begin in the window */

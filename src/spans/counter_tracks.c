@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "spans/trace_process.h"
 
-/* A value with what it is sorted by. */
+/* A value with its sort keys. */
 typedef struct sortable {
     crn_counter counter;
     uint32_t process, order;
@@ -78,7 +78,7 @@ void crn_counter_tracks_free(crn_counter_tracks *tracks)
 
 static uint32_t pixel_of(uint64_t at, uint64_t from, uint64_t to, uint32_t pixels)
 {
-    /* Bits by which a long window is shifted, so that the product below fits 64 bits. */
+    /* Shift for a long window, so that the product below fits in 64 bits. */
     enum { COARSE = 16 };
     uint64_t since = at - from, length = to - from;
     if (length > UINT64_MAX / pixels) {

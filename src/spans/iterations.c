@@ -35,7 +35,7 @@ static bool has_numbers(const crn_spans *spans, uint32_t block)
     return false;
 }
 
-/* The range of the points' numbers and durations. */
+/* Range of the points' numbers, and their longest duration. */
 typedef struct extent {
     uint32_t count;
     int64_t first, last;
@@ -51,10 +51,10 @@ static void extend(extent *extent, int64_t number, uint64_t duration)
     extent->longest = duration > extent->longest ? duration : extent->longest;
 }
 
-/* Measures the points and finds out if any has an iteration number. */
+/* Returns the points' extent, and sets points->numbered. */
 static extent measure(points *points)
 {
-    extent extents[2] = {{0}, {0}}; /* [0]: all points, by their order; [1]: those with numbers */
+    extent extents[2] = {{0}, {0}}; /* [0]: all points, by index; [1]: numbered points */
     const crn_span *all = points->spans->trace->spans;
     int64_t order = 0;
     for (uint32_t s = 0; s < points->spans->trace->span_count; s++) {
@@ -72,7 +72,7 @@ static extent measure(points *points)
     return extents[points->numbered];
 }
 
-/* A cell of the drawing grid. */
+/* The grid of the plot. */
 typedef struct grid {
     uint32_t columns, rows;
     int64_t first, last;
@@ -99,7 +99,7 @@ static grid grid_of(const extent *extent, uint32_t most)
     return grid;
 }
 
-/* Keeps the longest point of each cell; of equal ones the first. */
+/* Adds a point to a cell, which shows its first longest point. */
 static void keep_longest(crn_iteration_point *at, crn_iteration_point point)
 {
     uint32_t count = at->count + point.count;
@@ -115,7 +115,7 @@ static int compare_points(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Drops empty cells; the points stay in the order of their spans. */
+/* Drops empty cells and sorts the points by span. */
 static void pack(crn_iterations *all, uint32_t places)
 {
     for (uint32_t i = 0; i < places; i++)
@@ -182,8 +182,8 @@ uint32_t crn_iterations_block(const crn_spans *spans)
 
 /* ---- traces of chosen spans ---- */
 
-/* Marks all descendants of kept spans. Children may come before their parents in the array, so
- * spans wait on a stack. Most of that allocation is never touched. */
+/* Marks all descendants of kept spans. A stack holds spans to visit, because children may precede
+ * their parents in the array. Most of its memory is never touched. */
 static void keep_below(const crn_spans *spans, uint8_t *kept)
 {
     uint32_t *pending = crn_calloc((size_t)spans->trace->span_count + 1, sizeof *pending);
@@ -223,10 +223,10 @@ uint8_t *crn_iterations_choose(const crn_spans *spans, const crn_iteration_choic
     return kept;
 }
 
-/* Maps a kept span to its number in the new trace: the number of kept spans before it. */
+/* Maps kept spans to their numbers in the new trace: the number of kept spans before. */
 typedef struct numbering {
     const uint8_t *kept;
-    uint32_t *before; /* by group of spans */
+    uint32_t *before; /* by group of spans: kept spans before it */
 } numbering;
 
 enum { GROUP = 256 };
@@ -253,7 +253,7 @@ static uint32_t renumbered(const numbering *numbers, uint32_t span)
     return number;
 }
 
-/* Returns the entries of kept spans, with the spans' new numbers. An entry begins with its span. */
+/* Returns the entries of kept spans with new span numbers. An entry begins with its span number. */
 static void *keep_entries(const void *entries, uint32_t count, size_t size,
                           const numbering *numbers, uint32_t *kept)
 {
@@ -299,7 +299,7 @@ static void keep_details(crn_trace *made, const crn_trace *trace, const numberin
         memcpy(made->off_core, trace->off_core, trace->off_core_count * sizeof *made->off_core);
 }
 
-/* Returns the figures of the kept spans; NULL if there are none at all. */
+/* Returns the kept spans' figures; NULL if `figures` is NULL. */
 static uint64_t *kept_figures(const crn_trace *made, const crn_trace *trace,
                               const numbering *numbers, const uint64_t *figures)
 {
@@ -312,7 +312,7 @@ static uint64_t *kept_figures(const crn_trace *made, const crn_trace *trace,
     return kept;
 }
 
-/* Copies the arrays that only some spans have entries in, and those by span. */
+/* Copies weights, hand-offs, processor and ready times. */
 static void copy_details(crn_trace *made, const crn_trace *trace, const numbering *numbers)
 {
     made->weights = crn_calloc((size_t)trace->weight_count + 1, sizeof *made->weights);

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* States of a span beside the number of its input. */
+/* States in search.input, besides span numbers. */
 #define UNKNOWN ((uint32_t)UINT32_MAX - 1)
 #define VISITED ((uint32_t)UINT32_MAX - 2) /* on the stack: an edge to it closes a circle */
 
@@ -13,10 +13,10 @@ typedef struct search {
     const crn_trace *trace;
     const uint8_t *from;
     uint32_t *edges;  /* by span: its first edge; one entry more */
-    uint32_t *input;  /* by span: its newest input; CRN_SPAN_NONE, or a state */
+    uint32_t *input;  /* by span: its newest input, CRN_SPAN_NONE without an input, or a state */
     uint32_t *before; /* by span */
     struct visit {
-        uint32_t span, next; /* next: 0 is the parent, then its edges */
+        uint32_t span, next; /* next: 0 for the parent, then 1 + index of its edge */
     } * stack;
     uint32_t depth, room;
 } search;
@@ -42,7 +42,7 @@ static void push(search *search, uint32_t span)
     search->input[span] = VISITED;
 }
 
-/* Returns the next span before the one on top of the stack, CRN_SPAN_NONE at the end. */
+/* Returns the next span that leads to the visited one, CRN_SPAN_NONE at the end. */
 static uint32_t next_before(search *search, struct visit *visit)
 {
     const crn_trace *trace = search->trace;
@@ -73,7 +73,7 @@ typedef struct found {
     uint32_t input, before;
 } found;
 
-/* Steps from a span to what is before it; returns true if that must be searched first. */
+/* Offers the input of `before` to `best`. Returns true if `before` must be searched first. */
 static bool step(search *search, uint32_t before, found *best)
 {
     if (search->from[before]) {
@@ -89,8 +89,8 @@ static bool step(search *search, uint32_t before, found *best)
     return false;
 }
 
-/* Finds the newest input that led to a span: searches the spans before it first, then looks at each
- * of them. */
+/* Finds the newest input that leads to a span: searches the spans that lead to it, then takes the
+ * newest of their inputs. */
 static void find(search *search, uint32_t span)
 {
     push(search, span);
@@ -188,7 +188,7 @@ crn_latency_stage *crn_latency_stages(const crn_trace *trace, const crn_latencie
     uint32_t at = length, s = row->to;
     for (stages[--at].span = s; at; stages[--at].span = s)
         s = latencies->before[s];
-    /* Clocks of two machines can disagree: a stage does not begin before the one before it. */
+    /* Clocks of machines can disagree: no stage begins before the previous stage. */
     uint64_t start = trace->spans[row->from].start, end = start + row->length;
     for (uint32_t i = 0; i < length; i++) {
         uint64_t next = i + 1 < length ? trace->spans[stages[i + 1].span].start : end;

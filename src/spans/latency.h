@@ -3,9 +3,9 @@
  * latency.h - end-to-end latency: from the begin of an input (a span such as "camera") to the end
  * of a result that was made from it ("display"), along parents, hand-offs and follows edges.
  *
- * From the result the way goes back: to the parent of a span, be it by nesting or by hand-off, and
- * to the spans that it follows. Of all inputs that are reached, the one that began last counts, as
- * it is the newest that the result can show. Waits do not count: who waits has handed off the work.
+ * The search goes back from the result: from a span to its parent, nesting or handing off, and to
+ * the spans that it follows. Of all inputs found, the one that began last counts: it is the newest
+ * that the result can show. The search ignores waits: a waiting span has handed off the work.
  */
 #ifndef CRN_SPANS_LATENCY_H
 #define CRN_SPANS_LATENCY_H
@@ -21,18 +21,18 @@ typedef struct crn_latency_row {
 typedef struct crn_latencies {
     crn_latency_row *rows; /* in the order in which the results ended */
     uint32_t count;
-    uint32_t unlinked; /* ended results to which no input leads */
+    uint32_t unlinked; /* ended results without an input */
     uint32_t open;     /* results that have not ended */
     uint32_t *before;  /* by span: the span before it on the way from its newest input;
-                          CRN_SPAN_NONE:  it has none */
+                          CRN_SPAN_NONE: no input */
 } crn_latencies;
 
-/* Finds the newest input of each result. `from` and `to` are by span: 1 for inputs, for results. */
+/* Finds the newest input of each result. By span, `from` is 1 for inputs and `to` for results. */
 crn_latencies crn_latencies_make(const crn_trace *trace, const uint8_t *from, const uint8_t *to);
 void crn_latencies_free(crn_latencies *latencies);
 
-/* A span on the way, and how long it took until the next one began, or the result ended: the
- * lengths of all stages add up to the latency. */
+/* A span on the way from input to result, and the time until the next one began, or the result
+ * ended. The lengths of all stages add up to the latency. */
 typedef struct crn_latency_stage {
     uint32_t span;
     uint64_t length; /* ns */
@@ -42,8 +42,8 @@ typedef struct crn_latency_stage {
 crn_latency_stage *crn_latency_stages(const crn_trace *trace, const crn_latencies *latencies,
                                       const crn_latency_row *row, uint32_t *count);
 
-/* Returns the mean difference between the latencies of successive results in ns; 0 for fewer
- * than 2. */
+/* Returns the mean difference between the latencies of successive results in ns; 0 for fewer than 2
+ * results. */
 double crn_latency_jitter(const crn_latencies *latencies);
 
 #endif

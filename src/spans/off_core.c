@@ -17,7 +17,7 @@ crn_off_sums crn_off_sums_of(const crn_off_core *entries, uint32_t count, uint32
     return sums;
 }
 
-/* Returns what of an entry was before a moment within it. */
+/* Returns the part of an entry's times before a moment not before its begin. */
 static crn_off_times part_of(const crn_off_core *entry, uint64_t moment)
 {
     uint64_t passed = moment - entry->begin, length = entry->end - entry->begin;
@@ -32,7 +32,7 @@ static crn_off_times part_of(const crn_off_core *entry, uint64_t moment)
                            (uint64_t)((double)entry->ready * share)};
 }
 
-/* Returns the sums up to a moment. */
+/* Returns waiting and ready time up to a moment. */
 static crn_off_times up_to(const crn_off_sums *sums, uint64_t moment)
 {
     uint32_t low = (uint32_t)CRN_UP_TO(sums->entries, sums->count, begin, moment);

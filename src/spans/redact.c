@@ -21,17 +21,18 @@ enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
 typedef struct table {
     crn_interning *numbers; /* from a name to its index in the two arrays below */
     char **names, **pseudonyms;
-    uint32_t count, next; /* next: the number of the next pseudonym */
+    uint32_t count, next; /* next: number for the next pseudonym */
 } table;
 
 typedef enum kind { KIND_NAME, KIND_FILE, KIND_KEY, KIND_TEXT, KIND_LANE, KIND_COUNT } kind;
 
-/* Prefix of pseudonyms, by kind. */
+/* Prefixes of pseudonyms by kind. */
 static const char *const prefixes[] = {"f", "file", "key", "text", "lane"};
 
 struct crn_redact_map {
     table tables[KIND_COUNT];
-    crn_interning *taken; /* used pseudonyms and kept names: a new pseudonym must be none of them */
+    crn_interning
+        *taken; /* used pseudonyms and kept names; new pseudonyms differ from all of these */
     uint32_t taken_count;
     char **kept; /* fnmatch patterns of names to keep */
     size_t kept_count;
@@ -75,7 +76,7 @@ void crn_redact_map_keep(crn_redact_map *map, const char *pattern)
     map->kept[map->kept_count++] = crn_strdup(pattern);
 }
 
-/* Takes the text as used. Returns true if it was free. */
+/* Marks a text as used. Returns true if it was unused. */
 static bool take(crn_redact_map *map, const char *text)
 {
     if (crn_intern_number(map->taken, text, strlen(text)) < map->taken_count)
@@ -84,7 +85,7 @@ static bool take(crn_redact_map *map, const char *text)
     return true;
 }
 
-/* Adds a name and its pseudonym. The name's interned index must be the table's count. */
+/* Adds a name and its pseudonym. The name's number must be the table's count. */
 static const char *append(table *table, const char *name, const char *pseudonym)
 {
     table->names = crn_realloc(table->names, table->count + 1, sizeof *table->names);
@@ -105,8 +106,8 @@ static bool is_kept(const crn_redact_map *map, const char *name)
     return false;
 }
 
-/* Returns the file name extension with its dot, or "". The extension is kept, as it tells the
- * language and nothing else. */
+/* Returns the file name extension with its dot, or "". Pseudonyms keep it: it tells only the
+ * language. */
 static const char *extension_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -166,7 +167,7 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/* Makes sure that a number that the file uses is not given again. */
+/* Raises the table's next number above that of a pseudonym read from the file. */
 static void skip_number(table *table, const char *pseudonym, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -177,7 +178,7 @@ static void skip_number(table *table, const char *pseudonym, const char *prefix)
         table->next = (uint32_t)number + 1;
 }
 
-/* Returns the kind of a pseudonym, KIND_COUNT if it is none. */
+/* Returns the kind of a pseudonym, KIND_COUNT for another text. */
 static kind kind_of(const char *pseudonym)
 {
     for (kind kind = KIND_COUNT; kind-- > 0;) { /* from the last: "file1" begins with "f", too */
@@ -269,7 +270,7 @@ static bool is_note_kept(const char *key)
     return false;
 }
 
-/* Takes all kept names as used, so that none of them is given as a pseudonym. */
+/* Marks all kept names as used, so that none becomes a pseudonym. */
 static void take_kept(crn_redact_map *map, const crn_profile *profile)
 {
     for (uint32_t b = 0; b < profile->block_count; b++) {
@@ -280,8 +281,8 @@ static void take_kept(crn_redact_map *map, const crn_profile *profile)
     }
 }
 
-/* Returns the profile with renamed blocks. Only the blocks are new and must be freed; all else is
- * the original's. */
+/* Returns the profile with renamed blocks. The caller frees the blocks; all else belongs to the
+ * original. */
 static crn_profile rename_blocks(const crn_profile *profile, crn_redact_map *map)
 {
     crn_profile renamed = *profile;
@@ -355,8 +356,8 @@ static void redact_histogram(crn_disk_histogram *disk, crn_redact_map *map)
     memcpy(disk->text, replacement, disk->value);
 }
 
-/* Drops where and when processes ran, their ids, and links to remote spans. A remote parent that is
- * in the trace stays as the span's parent. */
+/* Drops where and when processes ran, their ids, and remote parents. A remote parent in the trace
+ * stays the span's parent. */
 static void forget_processes(crn_trace *trace)
 {
     for (uint32_t p = 0; p < trace->process_count; p++) {
@@ -371,7 +372,7 @@ static void forget_processes(crn_trace *trace)
     trace->remote_count = 0;
 }
 
-/* Numbers the threads of all machines from 1 on; 0 stays 0. */
+/* Returns a number for a thread of a machine, from 1 on; 0 stays 0. */
 static uint32_t number_of_thread(crn_interning *numbers, const crn_trace *trace, uint32_t lane,
                                  uint32_t thread)
 {
@@ -382,8 +383,8 @@ static uint32_t number_of_thread(crn_interning *numbers, const crn_trace *trace,
     return thread ? crn_intern_number(numbers, (const char *)key, sizeof key) + 1 : 0;
 }
 
-/* Renames threads so that samples and spans of a thread still find each other. The processes must
- * be there. */
+/* Replaces kernel ids of threads by numbers that still match samples with spans. Needs the
+ * processes' boot ids. */
 static void forget_threads(crn_trace *trace)
 {
     crn_interning *numbers = crn_interning_new();

@@ -14,12 +14,12 @@ typedef struct spans {
     const crn_samples *samples;
     const uint32_t *threads, *lane_first; /* by lane; lane_first has one entry more */
     uint32_t lane_count;
-    const crn_trace *about; /* has the processes; NULL: they are not known */
-    const crn_trace *trace; /* or else: */
+    const crn_trace *about; /* has the processes; NULL: processes unknown */
+    const crn_trace *trace; /* NULL: use `store` */
     const crn_span_store *store;
 } spans;
 
-/* Consecutive samples of a lane while it was one thread's. */
+/* Consecutive samples of a lane that belonged to one thread. */
 typedef struct run {
     uint32_t thread, lane;
     uint32_t first, end; /* samples */
@@ -30,7 +30,7 @@ typedef struct walk {
     const spans *spans;
     uint32_t lane, next;
     uint64_t at;    /* moment of the last sample */
-    uint32_t *open; /* spans that have begun, the innermost last */
+    uint32_t *open; /* open spans, the innermost last */
     uint32_t open_count, open_room;
 } walk;
 
@@ -62,7 +62,7 @@ static void push(walk *walk, uint32_t span)
     walk->open[walk->open_count++] = span;
 }
 
-/* Returns the innermost span at `at`, CRN_SPAN_NONE if there is none. An `at` before the last
+/* Returns the innermost span at `at`, CRN_SPAN_NONE outside of spans. An `at` before the last
  * call's restarts the walk. */
 static uint32_t innermost(walk *walk, uint64_t at)
 {
@@ -121,7 +121,7 @@ static run *find_runs(const spans *spans, uint32_t *count)
     return runs;
 }
 
-/* Returns true if the lanes may be of one machine: thread ids are unique within it. */
+/* Returns true if two lanes may be of one machine. Thread ids are unique in a machine. */
 static bool is_same_machine(const crn_trace *about, uint32_t a, uint32_t b)
 {
     if (!about || !about->process_count)
@@ -140,7 +140,7 @@ typedef struct placing {
     uint32_t *found; /* by sample */
 } placing;
 
-/* Finds the spans of a thread's samples in a period in which the walk's lane was that thread's. */
+/* Finds the spans of a thread's samples in a period in which the thread owned the walk's lane. */
 static void place_thread(placing *placing, walk *walk, uint32_t thread, uint64_t from,
                          uint64_t until)
 {

@@ -7,9 +7,9 @@
 
 #include "spans/span_store.h"
 
-/* Returns, by sample, the innermost span that its thread was in at that moment; CRN_SPAN_NONE if it
- * was in none. Samples and spans may be of different lanes, and of captures that were merged, if
- * the kernel's id of the thread is known of both. Free it with crn_free. */
+/* Returns, by sample, the innermost span of its thread at its moment; CRN_SPAN_NONE: outside of all
+ * spans. Samples and spans may be on different lanes, also of merged captures, if the kernel's
+ * thread id is known for both. Free it with crn_free. */
 uint32_t *crn_samples_spans(const crn_trace *trace);
 uint32_t *crn_store_samples_spans(const crn_span_store *store);
 

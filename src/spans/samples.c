@@ -93,8 +93,8 @@ void crn_samples_change(crn_samples_making *making, const crn_thread_change *cha
     to->changes[to->change_count++] = *change;
 }
 
-/* Returns, by path of `from`, the same path in what is made, below the path `above`. With `first`,
- * blocks are replaced. */
+/* Returns, by path of `from`, its path in `making`, with the path `above` as outermost callers.
+ * Unless `first` is NULL, replaces blocks. */
 static uint32_t *map_paths(crn_samples_making *making, const crn_samples *from, uint32_t above,
                            const uint32_t *first, const uint32_t *blocks, uint32_t count)
 {
@@ -135,7 +135,7 @@ void crn_samples_join(crn_samples_making *making, const crn_samples *from, uint3
     crn_free(paths);
 }
 
-/* Makes the samples anew, with other paths. */
+/* Replaces the paths by those of map_paths. */
 static void change_paths(crn_samples *samples, bool below, uint32_t block, const uint32_t *first,
                          const uint32_t *blocks, uint32_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes a profile as a capture: one lane, whose records are the contexts. save_trace.c adds
+ * Writes a profile as a capture with one lane, whose records are the contexts. save_trace.c adds
  * spans.
  */
 #include <stdlib.h>

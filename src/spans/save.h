@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * save.h - a capture being written from a profile and a trace in memory.
+ * save.h - writes a capture from a profile and a trace in memory.
  */
 #ifndef CRN_SPANS_SAVE_H
 #define CRN_SPANS_SAVE_H
@@ -17,7 +17,7 @@ typedef struct crn_saving {
     cairn_error error; /* the first error */
 } crn_saving;
 
-/* Appends to a section that a capture has once. Returns the offset. */
+/* Appends to a section that is not of a lane. Returns the offset of the bytes. */
 static inline uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes,
                                     size_t size)
 {
@@ -34,7 +34,7 @@ static inline uint32_t crn_save_string(crn_saving *saving, const char *text)
     return *text ? crn_save_put(saving, &saving->strings, text, strlen(text) + 1) : 0;
 }
 
-/* Adds the spans of a trace. The lane of the contexts exists already. */
+/* Adds the spans of a trace. Call it after lane 0 has its contexts. */
 void crn_save_trace(crn_saving *saving, const crn_trace *trace);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes the span sections of a capture from a trace. The written clock counts nanoseconds and
- * starts at the CLOCK_MONOTONIC reading of the trace's begin.
+ * Writes the span sections of a capture from a trace. The capture's clock counts ns and begins at
+ * the CLOCK_MONOTONIC reading of the trace's begin.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@ typedef struct writer {
     crn_saving *saving;
     const crn_trace *trace;
     uint32_t *lane_first; /* by lane: its first span */
-    uint64_t zero;        /* the clock value of the trace's begin; never 0, because a start of 0
-                             means "no span" */
-    /* Next entries to write; all arrays but off_core are sorted by span, and that by lane. */
+    uint64_t
+        zero; /* clock value of the trace's begin; not 0, because a start of 0 means "no span" */
+    /* Next entries to write. off_core is sorted by lane, the other arrays by span. */
     uint32_t attribute, edge, counter, event, handoff, remote, weight, off_core;
-    uint32_t histogram; /* next histogram; sorted by lane */
-    uint32_t sample;    /* next sample; sorted by lane */
-    uint32_t change;    /* next change of threads; sorted by lane */
-    uint32_t *contexts; /* by path of samples */
+    uint32_t histogram; /* next histogram, by lane */
+    uint32_t sample;    /* next sample, by lane */
+    uint32_t change;    /* next thread change, by lane */
+    uint32_t *contexts; /* by sample path: its context */
     crn_section details;
     uint64_t details_size;
 } writer;
@@ -54,7 +54,7 @@ static uint64_t name_of(const writer *writer, uint32_t span)
     return crn_span_name_make(lane, span - writer->lane_first[lane]);
 }
 
-/* Writes a text as details, 16 bytes each. The first is `first`, the others continue it. */
+/* Writes a text as details of 16 bytes each: `first`, then continuations. */
 static void put_text(writer *writer, crn_disk_detail first, const char *value)
 {
     char text[CAIRN_TEXT_MAX + 16] = {0};
@@ -113,7 +113,7 @@ static void put_remote(writer *writer, uint32_t number, const crn_span_remote *r
                                          .value = __builtin_bswap64(remote->parent)});
 }
 
-/* Returns the span's hand-off entry, empty if it has none. */
+/* Returns a span's hand-off, zeros if the trace has none for it. */
 static crn_span_handoff next_handoff(writer *writer, uint32_t span)
 {
     const crn_trace *trace = writer->trace;
@@ -124,7 +124,8 @@ static crn_span_handoff next_handoff(writer *writer, uint32_t span)
     return (crn_span_handoff){.span = span};
 }
 
-/* Returns true if the span's own record can name its parent (same lane, earlier span). */
+/* Returns true if the span's record can name its parent: an earlier span of the lane, not by
+ * hand-off. */
 static bool is_plain(const writer *writer, uint32_t span)
 {
     const crn_span *its = &writer->trace->spans[span];
@@ -241,7 +242,7 @@ static void put_off_core(writer *writer, uint32_t lane)
 }
 
 /* An edge of the profile's graph: from a context by a block to a child, or to an earlier context if
- * it closes a cycle or folds. */
+ * it folds. */
 typedef struct step {
     uint32_t from, block, to;
 } step;
@@ -268,8 +269,8 @@ static step *steps_of(const crn_profile *profile, uint32_t *count)
     return steps;
 }
 
-/* Returns, by path of samples, its context in the profile; where that lacks the path's end, the
- * longest one that it has. */
+/* Returns, by sample path, its context in the profile, or the context of the longest part from its
+ * begin that the profile has. */
 static uint32_t *contexts_of_paths(const writer *writer)
 {
     const crn_samples *samples = &writer->trace->samples;
@@ -295,7 +296,7 @@ static void put_sample(writer *writer, crn_section *section, uint64_t *size, crn
     *size += sizeof disk;
 }
 
-/* Writes the changes of a lane's threads, then its samples. */
+/* Writes a lane's thread changes, then its samples. */
 static void put_samples(writer *writer, uint32_t lane)
 {
     const crn_samples *samples = &writer->trace->samples;
@@ -319,7 +320,7 @@ static void put_samples(writer *writer, uint32_t lane)
     crn_section_close(&section);
 }
 
-/* Writes a lane header. Lane 0 is that of the contexts; the others hold spans alone. */
+/* Writes a lane header. Lane 0 has the contexts; other lanes hold spans alone. */
 static void put_lane(writer *writer, uint32_t lane)
 {
     crn_saving *saving = writer->saving;
@@ -409,7 +410,7 @@ static void put_processes(writer *writer)
     crn_section_close(&origins);
 }
 
-/* Writes the clocks as if one process had recorded everything. */
+/* Writes clocks as if the first process had recorded everything. */
 static void put_clock(writer *writer)
 {
     crn_disk_header *header = writer->saving->capture.header;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_cover.h - pairs of spans of which one covers time of the other on the same lane.
+ * span_cover.h - pairs of spans on one lane, one of which covers time of the other.
  */
 #ifndef CRN_SPANS_SPAN_COVER_H
 #define CRN_SPANS_SPAN_COVER_H
@@ -28,8 +28,8 @@ typedef struct crn_lane_span {
     uint32_t span, parent;
 } crn_lane_span;
 
-/* Adds the pairs of a lane's spans, except those of a span and its parent. Sorts `spans` by start
- * and number if they are not. */
+/* Adds the pairs of a lane's spans, except parent and child. Sorts `spans` by start and number if
+ * needed. */
 void crn_coverings_add_lane(crn_coverings *coverings, crn_lane_span *spans, uint32_t count);
 
 #endif

@@ -36,8 +36,7 @@ static int compare_begins(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Sorts the children of a span by start. Children on one lane are sorted already; those on other
- * lanes may not be. */
+/* Sorts a span's children by start. Only children on several lanes may be unsorted. */
 static void order_children(crn_spans *spans, uint32_t *children, uint32_t count, begin **scratch)
 {
     const crn_span *all = spans->trace->spans;
@@ -54,7 +53,7 @@ static void order_children(crn_spans *spans, uint32_t *children, uint32_t count,
         children[i] = begins[i].span;
 }
 
-/* Packs the number of children. `first`, by span and one more, is where a span's children begin. */
+/* Packs the numbers of children. `first` is, by span and one more, the index of its first child. */
 static void count_children(crn_spans *spans, const uint32_t *first)
 {
     uint32_t count = spans->trace->span_count, room = 0;
@@ -107,8 +106,8 @@ uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t
 static void find_children(crn_spans *spans)
 {
     const crn_trace *trace = spans->trace;
-    /* Counting sort by parent: counted at index parent + 2, summed, then filled at index parent +
-     * 1. Afterwards first[parent] is the first child of each parent. */
+    /* Counting sort by parent: counts at index parent + 2, sums, then fills at parent + 1. Then
+     * first[parent] is the index of the parent's first child. */
     uint32_t count = trace->span_count, *first = crn_calloc(count + (size_t)2, sizeof *first);
     begin *scratch = NULL;
     for (uint32_t s = 0; s < count; s++)
@@ -129,7 +128,7 @@ static void find_children(crn_spans *spans)
 
 /* ---- covering spans ---- */
 
-/* Groups the spans by lane and finds those that run inside others. */
+/* Groups spans by lane and finds those that run inside another span. */
 static void find_inner(crn_spans *spans)
 {
     const crn_span *all = spans->trace->spans;
@@ -182,13 +181,13 @@ uint32_t crn_cover_walk_next(crn_cover_walk *walk)
 
 /* ---- gaps ---- */
 
-/* Iterates over the gaps of a span: the intervals of its self time. */
+/* Iterates over a span's gaps: the intervals of its self time. */
 typedef struct gap_walk {
     const crn_spans *spans;
     crn_cover_walk covering;
     uint32_t span;
     uint32_t before;
-    uint64_t at; /* covered or visited up to this time, ns */
+    uint64_t at; /* ns, the end of what is covered or visited */
     bool over;
 } gap_walk;
 
@@ -240,7 +239,7 @@ static uint64_t covered_of(const crn_spans *spans, uint32_t span)
     return covered;
 }
 
-/* Stores covered times in 31 bits. The few longer ones go to covered_long. */
+/* Stores covered times in 31 bits, the few longer ones in covered_long. */
 static void find_covered(crn_spans *spans)
 {
     uint32_t count = spans->trace->span_count, long_count = 0, room = 0;
@@ -289,7 +288,7 @@ void crn_spans_free(crn_spans *spans)
 
 /* ---- the slowest spans, the largest gaps ---- */
 
-/* Returns true if `left` is dropped before `right`. */
+/* Returns true if `left` comes after `right`, longest first. */
 static bool is_shorter(const crn_span_part *left, const crn_span_part *right)
 {
     if (left->length != right->length)

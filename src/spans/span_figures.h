@@ -3,9 +3,9 @@
  * span_figures.h - figures of spans: durations by block, the slowest spans, and missing time.
  *
  * The *covered* time of a span is the union of the intervals of its children, on any lane, and of
- * the spans that run inside it on its own lane, whoever their parents are; clipped to the span. The
- * rest is its *self* time, so no moment of a lane is self time of two spans. Where the children
- * should account for everything (the root, a frame), self time is called *missing*.
+ * all spans that run inside it on its own lane, clipped to the span. The rest is its *self* time,
+ * so no moment of a lane is self time of two spans. Self time of a span whose children should
+ * account for all of it (a root span, a frame) is called *missing*.
  *
  * All functions take time linear in the number of spans, except for sorting, and none recurses.
  * Memory: 10 bytes a span besides the trace, and 4 more during construction.
@@ -21,22 +21,22 @@ enum { CRN_CHILDREN_MANY = 255, CRN_CHILDREN_GROUP = 16 };
 
 typedef struct crn_spans {
     const crn_trace *trace; /* not owned */
-    uint32_t block_count;   /* spans of blocks >= block_count are counted for the root, block 0 */
-    uint32_t *children;     /* all children, grouped by parent, by start within a parent */
-    /* Start of a span's children: the start of its group plus the counts before it. That is 10 bits
-     * a span in place of 32. */
-    uint8_t *child_counts; /* by span; CRN_CHILDREN_MANY: look in `many` */
-    uint32_t *group_first; /* by CRN_CHILDREN_GROUP spans: index of their first child */
+    uint32_t block_count;   /* spans of blocks >= block_count count for block 0, the root */
+    uint32_t *children;     /* all children, sorted by parent, then start */
+    /* A span's children begin at its group's group_first plus the counts of earlier spans in the
+     * group: 10 bits a span in place of 32. */
+    uint8_t *child_counts; /* by span; CRN_CHILDREN_MANY: the count is in `many` */
+    uint32_t *group_first; /* by group of CRN_CHILDREN_GROUP spans: index of their first child */
     struct crn_children_many {
         uint32_t span, count;
     } * many; /* sorted by span */
     uint32_t many_count;
-    crn_coverings inner;    /* spans that run inside others on one lane without being children */
-    uint32_t *covered;      /* by span, ns; if >= CRN_COVERED_LONG: CRN_COVERED_LONG + index of
-                               covered_long */
-    uint64_t *covered_long; /* ns, of spans that do not fit into 31 bits */
-    const uint8_t *chosen;  /* by span: include it in the figures; NULL includes all; not owned.
-                               Children that are not chosen still cover their parents */
+    crn_coverings inner; /* spans inside another span of their lane that are not its children */
+    uint32_t *covered;   /* by span, ns; values >= CRN_COVERED_LONG are CRN_COVERED_LONG + index of
+                            covered_long */
+    uint64_t *covered_long; /* ns, covered times that do not fit into 31 bits */
+    const uint8_t *chosen;  /* by span: 1 if it counts in the figures; NULL: all count; not owned.
+                               Other children still cover their parents */
 } crn_spans;
 
 static inline bool crn_span_is_chosen(const crn_spans *spans, uint32_t span)
@@ -44,10 +44,10 @@ static inline bool crn_span_is_chosen(const crn_spans *spans, uint32_t span)
     return !spans->chosen || spans->chosen[span];
 }
 
-/* Returns the number of children and points `*children` at the first, unless it is NULL. */
+/* Returns a span's number of children. Unless `children` is NULL, points it at the first child. */
 uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t **children);
 
-/* Iterates over the spans that cover time of a span, by start: its children, and those that run
+/* Iterates by start over the spans that cover a span's time: its children, and those that run
  * inside it on its lane. */
 typedef struct crn_cover_walk {
     const crn_spans *spans;
@@ -57,7 +57,7 @@ typedef struct crn_cover_walk {
 } crn_cover_walk;
 
 crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span);
-/* Returns CRN_SPAN_NONE at the end. */
+/* Returns the next span, CRN_SPAN_NONE at the end. */
 uint32_t crn_cover_walk_next(crn_cover_walk *walk);
 
 /* Computes children and covered times. `trace` must outlive the result. Never NULL. */
@@ -65,7 +65,7 @@ crn_spans *crn_spans_make(const crn_trace *trace, uint32_t block_count);
 void crn_spans_free(crn_spans *spans);
 
 uint32_t crn_span_block(const crn_spans *spans, uint32_t span);
-/* In ns. An open span lasts until the last moment that the capture knows of. */
+/* Returns ns. An open span lasts until the last moment in the capture. */
 static inline uint64_t crn_span_duration(const crn_spans *spans, uint32_t span)
 {
     const crn_span *its = &spans->trace->spans[span];
@@ -83,10 +83,10 @@ typedef struct crn_span_row {
     uint32_t count, open;
     uint64_t total, self;
     uint64_t min, median, p99, max; /* nearest rank; 0 if no span has ended */
-    uint32_t bins[CRN_SPAN_BINS];   /* histogram: spans with edges[i] <= duration < edges[i + 1] */
-    uint64_t cpu, cpu_wall; /* processor time of spans that measured it, and the total duration
-                               of those spans */
-    double weight;          /* number of executions that these spans represent (see --span-rate) */
+    uint32_t bins[CRN_SPAN_BINS]; /* bin i: ended spans with edges[i] <= duration < edges[i + 1] */
+    uint64_t cpu, cpu_wall; /* processor time of the spans for which it is known, and the sum of
+                               their durations */
+    double weight;          /* sum of the spans' weights (--span-rate) */
 } crn_span_row;
 
 typedef enum crn_span_sort {
@@ -103,33 +103,32 @@ typedef struct crn_span_table {
     uint32_t count;
     crn_span_row *rows;                /* largest first; blocks without spans have no row */
     uint64_t self;                     /* sum over all rows */
-    uint64_t edges[CRN_SPAN_BINS + 1]; /* of the bins of all rows: a geometric series, lower
-                                          edges inclusive */
+    uint64_t edges[CRN_SPAN_BINS + 1]; /* of the bins of all rows: a geometric series */
 } crn_span_table;
 
-/* Makes the table of the blocks in `kept`, by block; NULL is all. Free it with
+/* Makes a table of the blocks whose `kept` is not 0 (NULL: of all blocks). Free it with
  * crn_span_table_free. */
 crn_span_table crn_span_table_make(const crn_spans *spans, const uint8_t *kept, crn_span_sort sort);
-/* Returns a copy in another order. Free it likewise. */
+/* Returns a sorted copy. Free it with crn_span_table_free. */
 crn_span_table crn_span_table_sorted(const crn_span_table *table, crn_span_sort sort);
 void crn_span_table_free(crn_span_table *table);
 
 /* ---- slowest spans ----------------------------------------------------------------- */
 
-/* A span, or a gap between children of a span. */
+/* A span, or a gap between its covering spans. */
 typedef struct crn_span_part {
     uint64_t length, start; /* ns */
     uint32_t span;
-    uint32_t before, after; /* of a gap: the child that ended last before it and the child that
-                               begins after it; CRN_SPAN_NONE at the span's begin and end */
+    uint32_t before, after; /* of a gap: the covering span that ended last before it, and the one
+                               that begins after it; CRN_SPAN_NONE at the span's begin and end */
 } crn_span_part;
 
 typedef struct crn_span_parts {
     uint32_t count;
-    crn_span_part *parts; /* longest first; of equal ones the first span */
+    crn_span_part *parts; /* longest first, equally long ones by span */
 } crn_span_parts;
 
-/* Returns the `most` slowest spans of the blocks in `kept` (NULL: all blocks). */
+/* Returns the `most` slowest spans of the blocks in `kept` (by block; NULL: of all). */
 crn_span_parts crn_spans_slowest(const crn_spans *spans, const uint8_t *kept, uint32_t most);
 void crn_span_parts_free(crn_span_parts *parts);
 
@@ -142,14 +141,14 @@ typedef struct crn_missing_row {
 
 typedef struct crn_missing {
     uint32_t count;
-    crn_missing_row *rows; /* most missing time first */
+    crn_missing_row *rows; /* sorted by missing time, largest first */
     uint64_t total, missing;
     uint64_t gap_count;  /* of all gaps */
     crn_span_parts gaps; /* the longest gaps */
 } crn_missing;
 
-/* Computes the missing time of the spans of the blocks in `kept`. If `kept` is NULL: of all root
- * spans, or of the chosen spans if some are chosen. `gaps` has the `most` longest gaps. */
+/* Computes the missing time of the spans of the blocks in `kept`; if `kept` is NULL, of the chosen
+ * spans, or without a choice of all root spans. `gaps` has the `most` longest gaps. */
 crn_missing crn_missing_make(const crn_spans *spans, const uint8_t *kept, uint32_t most);
 void crn_missing_free(crn_missing *missing);
 
@@ -158,17 +157,17 @@ double crn_missing_share(uint64_t missing, uint64_t total);
 
 /* ---- span_ranks.c: exact ranks without a copy of all durations ---- */
 
-/* Sets `median` and `p99` of `rows`, which are by block and have `count` and `min`; 0 where no span
- * has ended. `kept`: by block; NULL is all. Memory: one byte a span, and 8 for each value within
- * 1/64 of a rank. */
+/* Sets `median` and `p99` of `rows`, which are by block and have `count`, `open` and `min`; 0 for
+ * rows without ended spans. `kept` is by block; NULL: all. Memory: one byte a span, and 8 for each
+ * value within 1/64 of a rank. */
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks);
 
 /* ---- as a profile ---- */
 
 /* Makes a profile with a context for each path of blocks from a root span; recursion folds as in
- * any profile. Calls are the number of spans, and wall is their self time. If children ran in
- * parallel, the inclusive time of a span exceeds its duration. Metrics have their usual numbers. */
+ * any profile. Calls count spans, wall is their self time. If children ran in parallel, a span's
+ * inclusive time exceeds its duration. Metrics have their usual numbers. */
 crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile);
 
 #endif

@@ -11,7 +11,7 @@
 
 typedef enum value_kind { NUMBER, TEXT, ID, NOTHING } value_kind;
 
-/* The value that one span is grouped by. */
+/* A span and the value by which it is grouped. */
 typedef struct datum {
     uint32_t block, span;
     value_kind kind;
@@ -20,7 +20,7 @@ typedef struct datum {
     const char *text;
 } datum;
 
-/* Consecutive data of one block with the same value, or in the same range. */
+/* Consecutive data of one block with the same value. */
 typedef struct run {
     uint32_t first, last; /* indices of data */
     uint32_t values;
@@ -35,14 +35,14 @@ typedef struct grouping {
     uint32_t count;
     run *runs;
     uint32_t run_count, run_room;
-    uint32_t *group; /* by span: index of its group + 1; 0: none */
+    uint32_t *group; /* by span: index of its group + 1; 0: no group */
     crn_span_groups made;
     uint32_t room;
 } grouping;
 
 /* ---- values ---- */
 
-/* Finds the span's first attribute of that name. Returns false if it has none. */
+/* Finds a span's first attribute named `name`. Returns false if it has no such attribute. */
 static bool attribute_of(const crn_trace *trace, uint32_t span, const char *name, datum *datum)
 {
     uint32_t count;
@@ -209,7 +209,7 @@ static crn_span_group group_of(const grouping *grouping, const datum *datum)
                             .id = datum->id};
 }
 
-/* Rounds the width up to the next of 1, 2, 5, 10, 20, 50, .... */
+/* Rounds the width up to 1, 2 or 5 times a power of 10. */
 static double nice_width(double width)
 {
     double power = pow(10, floor(log10(width)));
@@ -231,8 +231,8 @@ static bool are_whole(const grouping *grouping, const run *runs, uint32_t count)
     return true;
 }
 
-/* Ranges of a number: multiples of a width, or powers of a base if equal widths would put nearly
- * all values into one range. */
+/* Ranges of numbers: multiples of a width, or powers of a base if equal widths would put over 90 %
+ * of the values into one. */
 typedef struct ranges {
     double width, base; /* exactly one of the two is not 0 */
     bool whole;
@@ -245,7 +245,7 @@ static double range_of(const ranges *ranges, double number)
     if (number <= 0)
         return 0;
     double low = pow(ranges->base, floor(log(number) / log(ranges->base)));
-    /* rounding errors of log can be off by one power */
+    /* rounding in log can be off by one power */
     return low * ranges->base <= number ? low * ranges->base
            : low > number               ? low / ranges->base
                                         : low;
@@ -293,7 +293,7 @@ static ranges choose_ranges(const grouping *grouping, const run *runs, uint32_t 
     return ranges;
 }
 
-/* Makes a group for each number, or for each range if there are too many numbers. */
+/* Makes a group for each number; for each range of too many numbers. */
 static void group_numbers(grouping *grouping, run *runs, uint32_t count)
 {
     double from = grouping->data[runs[0].first].number;
@@ -307,8 +307,7 @@ static void group_numbers(grouping *grouping, run *runs, uint32_t count)
     for (uint32_t r = 0; r < count; r++) {
         const datum *datum = &grouping->data[runs[r].first];
         double low = each ? datum->number : range_of(&ranges, datum->number);
-        bool full = groups >= grouping->most + 1; /* true if the limit on groups is reached,
-                                                     whatever the numbers */
+        bool full = groups >= grouping->most + 1; /* the limit on groups is reached */
         if (!group || (low != last && !full)) {
             crn_span_group made = group_of(grouping, datum);
             made.low = low;
@@ -336,7 +335,7 @@ static int compare_totals(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Makes a group for each of the largest values, and one for all others. */
+/* Makes a group for each value with a large total, and one for all other values. */
 static void group_values(grouping *grouping, run *runs, uint32_t count)
 {
     uint32_t other = 0;
@@ -376,7 +375,7 @@ static void group_block(grouping *grouping, run *runs, uint32_t count)
 
 /* ---- figures of the groups ---- */
 
-/* Computes the figures with the table by block, by replacing each span's block with its group. */
+/* Computes the figures by the table by block: uses group numbers as the spans' blocks. */
 static void find_figures(grouping *grouping, crn_span_sort sort)
 {
     const crn_spans *spans = grouping->spans;

@@ -20,11 +20,10 @@ typedef enum crn_group_by {
 } crn_group_by;
 
 typedef enum crn_group_kind {
-    CRN_GROUP_NUMBERS, /* range from `low` to `high`; if `open_end`, `high` itself is in the next
-                          range */
+    CRN_GROUP_NUMBERS, /* numbers from `low` to `high`; with `open_end`, below `high` */
     CRN_GROUP_TEXT,
     CRN_GROUP_BLOCK, /* `id` */
-    CRN_GROUP_PATH,  /* `id`: a path node; 0 is the empty path */
+    CRN_GROUP_PATH,  /* `id`: node of `paths` */
     CRN_GROUP_LANE,  /* `id` */
     CRN_GROUP_OTHER, /* all values beyond the limit on groups */
     CRN_GROUP_NONE   /* spans without a value */
@@ -38,23 +37,23 @@ typedef struct crn_span_group {
     double least, most; /* smallest and largest number in the group */
     const char *text;
     uint32_t id;
-    uint32_t values; /* distinct values in the group */
-    uint32_t rank;   /* rank among all groups by the sort key */
+    uint32_t values; /* number of distinct values */
+    uint32_t rank;   /* index in the order of the sort key */
     crn_span_row row;
 } crn_span_group;
 
 typedef struct crn_span_groups {
     uint32_t count;
-    crn_span_group *groups; /* grouped by block, the largest block first; within a block numbers
-                               ascend and other groups are in the order of the sort key */
-    uint32_t hidden_blocks; /* number of smaller blocks that were left out */
+    crn_span_group *groups; /* grouped by block, the largest total first; in a block numbers ascend,
+                               other groups follow the sort key */
+    uint32_t hidden_blocks; /* number of blocks left out, those with least total */
     uint64_t self, edges[CRN_SPAN_BINS + 1]; /* as in crn_span_table */
     crn_span_paths paths;
 } crn_span_groups;
 
 /* Groups the chosen spans of the blocks in `kept` (NULL: all blocks) by `by`; `attribute` is the
- * key for grouping by attribute. Each block has at most `most` groups besides OTHER and NONE, and
- * at most `most` blocks are returned. */
+ * key for grouping by attribute. A block gets about `most` groups besides OTHER and NONE; the
+ * `most` largest blocks are returned. */
 crn_span_groups crn_span_groups_make(const crn_spans *spans, const uint8_t *kept, crn_group_by by,
                                      const char *attribute, uint32_t most, crn_span_sort sort);
 void crn_span_groups_free(crn_span_groups *groups);

@@ -11,8 +11,8 @@
 #include "base/search.h"
 #include "capture/format.h"
 
-/* Returns the index in `numbers`, which are sorted, of the lane in a span name; `count` if it is
- * not there. Lanes with a number too large for a name are never found. */
+/* Returns the index in the sorted `numbers` of the lane in a span name; `count` if they lack it.
+ * Does not find lanes whose numbers are too large for a name. */
 static inline uint32_t crn_lane_named(const uint32_t *numbers, uint32_t count, uint64_t name)
 {
     uint32_t number = crn_span_name_lane(name), low = CRN_NUMBERS_BELOW(numbers, count, number);

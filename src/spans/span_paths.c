@@ -6,7 +6,7 @@
 typedef struct node_table {
     crn_path_node *nodes;
     uint32_t count, room;
-    uint32_t *slots; /* open addressing; nodes, 0 is free */
+    uint32_t *slots; /* open addressing; node numbers, 0: free */
     uint32_t mask;
 } node_table;
 

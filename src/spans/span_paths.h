@@ -2,7 +2,7 @@
  *
  * span_paths.h - groups spans by path: the blocks of all their ancestors.
  *
- * Linear in the number of spans. Nothing recurses.
+ * Takes time linear in the number of spans, without recursion.
  */
 #ifndef CRN_SPANS_SPAN_PATHS_H
 #define CRN_SPANS_SPAN_PATHS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact quantiles of durations in little memory. The durations of blocks with few spans are
- * sorted. For blocks with many, a histogram finds the bucket of each rank, and only the values of
- * those buckets are kept and sorted.
+ * Exact quantiles of durations in little memory. Sorts the durations of blocks with few spans. For
+ * other blocks a histogram finds the bucket of each rank; only these buckets' values are kept and
+ * sorted.
  */
 #include "spans/span_figures.h"
 
@@ -18,11 +18,10 @@ static const double shares[RANKS] = {0.5, 0.99};
 
 /* The search for one block's ranks. */
 typedef struct rank_search {
-    uint64_t *values; /* few spans: their durations; many: the bucket counts, then the values of
-                         the buckets of interest */
+    uint64_t *values; /* few spans: durations; many: bucket counts */
     uint64_t *near[RANKS];
     uint32_t filled[RANKS], bucket[RANKS];
-    uint64_t place[RANKS]; /* position of each rank among all values, then within its bucket */
+    uint64_t place[RANKS]; /* position of each rank in its bucket */
 } rank_search;
 
 typedef struct turn {
@@ -59,8 +58,7 @@ static int compare_times(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Returns the position of the nearest rank: the first value that at least `share` of all values do
- * not exceed. */
+/* Returns the position of the nearest rank: of the first value not exceeded by `share` of all. */
 static uint64_t place_of(double share, uint32_t count)
 {
     double rank = ceil(share * count);
@@ -103,8 +101,8 @@ static void set_rank(crn_span_row *row, int rank, uint64_t value)
     *(rank ? &row->p99 : &row->median) = value;
 }
 
-/* Resolves a block with few spans, or finds the buckets of the ranks of one with many. Returns true
- * if a second pass over the spans is needed. */
+/* Sets the ranks of a block with few spans; finds the ranks' buckets of one with many. Returns true
+ * if these need a second pass over the spans. */
 static bool find_buckets(rank_search *rank_search, crn_span_row *row)
 {
     bool more = false;
@@ -170,7 +168,7 @@ static void take_turn(turn *turn)
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks)
 {
-    /* budget for one pass: one word for eight spans, but not less than 16 Ki words */
+    /* memory of a pass: a word for eight spans, at least 16 Ki words */
     uint64_t most = spans->trace->span_count / 8 + ((uint64_t)16 << 10);
     turn turn = {.spans = spans, .kept = kept, .rows = rows};
     for (; turn.first < blocks; turn.first = turn.last) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens a span store from a capture: finds the sections of spans and details and lists their
- * pieces. store_details.c and store_build.c do the rest, and make the store consistent whatever a
+ * Opens a span store from a capture: finds the sections of spans and details and lists the pieces
+ * of spans. store_details.c reads details; store_build.c makes the store consistent, whatever a
  * damaged file contains.
  */
 #include "profile/profile.h"
@@ -37,7 +37,7 @@ static bool open_keys(crn_store_opening *opening, crn_capture_texts *texts)
     return true;
 }
 
-/* Reads the headers of all lanes: their names, and totals of spans that were not recorded. */
+/* Reads all lane headers: names, threads, and totals of spans that were lost. */
 static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 {
     crn_span_store *store = opening->store;
@@ -76,8 +76,8 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 
 /* ---- spans ---- */
 
-/* Adds consecutive spans of a lane, in pieces. Returns false if a piece ends early: that was the
- * lane's last span, or the store is full. */
+/* Adds consecutive spans of a lane, in pieces. Returns false after the lane's last span, or if the
+ * store is full. */
 static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane)
 {
     const cairn_priv_span *spans = (const cairn_priv_span *)(const void *)data;
@@ -94,7 +94,7 @@ static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t co
     return true;
 }
 
-/* Reads the spans and details of a lane that keeps its last spans. The store owns their bytes. */
+/* Reads the spans and details of a lane with a ring. The store owns the spans' bytes. */
 static bool open_ring(crn_store_opening *opening, uint32_t lane)
 {
     crn_span_store *store = opening->store;
@@ -124,9 +124,9 @@ static bool find_details_of(crn_store_opening *opening, uint32_t number)
                                   &its->samples);
 }
 
-/* Finds the details and samples of all lanes. Of a live capture it copies them, and only then reads
- * again which lanes and chunks there are: a detail is written after the spans that it names, and a
- * sample after its context, so these are found afterwards. */
+/* Finds the details and samples of all lanes. In a live capture copies them, then reads the lists
+ * of lanes and chunks again: the program writes a detail after the spans that it names, and a
+ * sample after its context, so the new lists have these. */
 static bool find_details(crn_store_opening *opening)
 {
     bool good = true;
@@ -144,8 +144,7 @@ static bool find_details(crn_store_opening *opening)
     return good;
 }
 
-/* Reads the spans of a lane, which are in a section or, if the lane keeps its last spans, in a
- * ring. */
+/* Reads the spans of a lane from its section, or from its ring. */
 static bool open_spans(crn_store_opening *opening, uint32_t lane)
 {
     crn_parts *parts;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_store.h - the spans of a capture, read in place from the mapped file. crn_trace (trace.h)
- * is a copy of the same spans in memory.
+ * span_store.h - the spans of a capture, read in place from the mapped file. (A crn_trace, trace.h,
+ * is a copy of them.)
  *
- * Memory: some bytes for each 8,192 spans, hand-off and edge. On request: 8 bytes a span for each
- * of covered time, children and weights, and 8 bytes an attribute. A capture that is still being
- * written is copied first (32 bytes a span), so that it does not change during a query. Pages of
- * the mapped file count, too, but with crn_store_open_whole no more than 16 MiB of them at a time.
+ * Memory: some bytes for each 8,192 spans, for each hand-off and for each edge. On request: 8 bytes
+ * a span for each of covered time, children and weights, and 8 bytes an attribute. A capture that
+ * is still being written is copied first (32 bytes a span), so that it does not change during a
+ * query. Mapped pages of the file come on top; with crn_store_open_whole they are at most 16 MiB at
+ * a time.
  *
- * The owner of the file can change it at any time. Therefore each number read from the mapping is
- * checked at each use.
+ * The owner of the file can change it at any time, so each number read from the mapping is checked
+ * at each use.
  *
- * Rings of spans are copied. Spans whose parents may be in other processes are not read in place:
- * they are copied to a trace, which finds the parents, and the store is made from that trace.
+ * Rings of spans are copied. A capture that is merged or has remote parents is not read in place:
+ * it is loaded as a trace, which finds the parents, and the store is made from the trace.
  */
 #ifndef CRN_SPANS_SPAN_STORE_H
 #define CRN_SPANS_SPAN_STORE_H
@@ -27,28 +28,28 @@ enum { CRN_PIECE_BITS = 13 /* a piece has at most 1 << this spans */ };
 /* Spans that are consecutive on a lane and in memory. */
 typedef struct crn_span_piece {
     const cairn_priv_span *spans;
-    uint32_t first, count; /* numbers of the store's spans */
+    uint32_t first, count; /* first: a span's number in the store */
     uint32_t lane, lane_first;
-    uint64_t earliest, latest; /* range of the starts, in units of the capture's clock */
+    uint64_t earliest, latest; /* range of `start`, in units of the capture's clock */
     uint64_t blocks;           /* Bloom filter: bit (block % 64) is set for each block of the
                                   piece */
 } crn_span_piece;
 
 /* Overrides the parent in a span's record. */
 typedef struct crn_span_move {
-    uint32_t span, parent; /* parent: CRN_SPAN_NONE if there is none */
-    uint64_t taken;        /* ns, when the hand-off token was taken; 0 if not known */
-    bool handed_off;       /* the parent is by hand-off; otherwise the parent was cut off */
+    uint32_t span, parent; /* parent: CRN_SPAN_NONE if the span has none */
+    uint64_t taken;        /* ns, when the hand-off token was taken; 0: not known */
+    bool handed_off;       /* the parent handed off the work */
     uint16_t adoption;     /* as in crn_span_handoff */
 } crn_span_move;
 
 typedef struct crn_detail_piece {
     const crn_disk_detail *details;
-    uint32_t first, count; /* numbers of the store's details */
+    uint32_t first, count; /* first: a detail's number in the store */
     uint32_t lane;
 } crn_detail_piece;
 
-/* The location of an attribute. */
+/* The span and the detail of an attribute. */
 typedef struct crn_attribute_place {
     uint32_t span, detail;
 } crn_attribute_place;
@@ -67,7 +68,7 @@ typedef struct crn_span_store {
     uint32_t edge_count, move_count;
     crn_span_edge *edges; /* sorted by `from`, then `to` */
     crn_span_move *moves; /* sorted by span */
-    uint8_t *moved;       /* bitmap by span: it has a move; NULL if there are none */
+    uint8_t *moved;       /* bitmap: which spans have a move; NULL if no span has one */
 
     uint32_t counter_count;
     crn_counter *counters; /* sorted by span */
@@ -82,11 +83,11 @@ typedef struct crn_span_store {
 
     uint32_t weight_count;
     crn_span_weight *weights; /* in file order; of several for one span the last counts */
-    double *weight;           /* by span, 0 until it is asked for; NULL before the first request */
+    double *weight; /* by span, 0: not computed yet; NULL before the first crn_store_weight */
 
     bool cpu_known;  /* the processor time of some spans is known */
-    uint64_t *cpu;   /* by span, ns, UINT64_MAX where not known; NULL until crn_store_cpu */
-    uint64_t *ready; /* likewise: able to run, without a core; also NULL if known of none */
+    uint64_t *cpu;   /* by span, ns; UINT64_MAX: not known; NULL until crn_store_cpu */
+    uint64_t *ready; /* as `cpu`: time ready; also NULL if known for no span */
 
     uint32_t attribute_count;
     crn_attribute_place *attributes;  /* sorted by span; NULL until crn_store_attributes */
@@ -94,26 +95,26 @@ typedef struct crn_span_store {
     uint32_t *first_child, *children; /* children of span s: first_child[s] to first_child[s +
                                          1]; NULL until crn_store_children */
 
-    const crn_trace *trace; /* the trace that the store was made from; NULL if it is read in
-                               place */
-    crn_trace *own;         /* the same trace if the store owns it */
-    const crn_trace *more;  /* processes, origins, histograms, parents in other processes and lost
-                               spans, as in crn_trace; NULL unless crn_store_open_whole read them */
-    crn_trace *own_more;    /* the same if the store owns it apart from `own` */
+    const crn_trace
+        *trace;     /* the trace from which the store was made; NULL: the file is read in place */
+    crn_trace *own; /* `trace` if the store owns it, else NULL */
+    const crn_trace *more; /* processes, origins, histograms, remote parents and counts of lost
+                              spans, as in crn_trace; NULL unless read */
+    crn_trace *own_more;   /* `more` if the store owns it and it is not `own` */
     cairn_priv_span *made;
-    uint64_t *made_ends; /* by span, ns, ends of open spans; NULL: all end at `length` */
+    uint64_t *made_ends; /* ends of open spans by span, ns; NULL: all are `length` */
     crn_bytes strings;
 
     uint64_t clock_first;
     double scale; /* ns per unit of the capture's clock */
     uint32_t piece_count;
     crn_span_piece *pieces;
-    uint32_t *piece_at; /* by span >> CRN_PIECE_BITS: the piece of the first of these spans */
+    uint32_t *piece_at; /* by span >> CRN_PIECE_BITS: the piece of the group's first span */
     uint32_t detail_count, detail_piece_count;
     crn_detail_piece *detail_pieces;
     crn_mapping mapping;
-    bool resting;     /* pages are given back */
-    uint64_t touched; /* bytes that were read since they were given back */
+    bool resting;     /* pages are released */
+    uint64_t touched; /* bytes read since pages were last released */
     uint32_t parts_count;
     crn_parts *parts;
     uint32_t *lane_numbers;
@@ -123,15 +124,15 @@ typedef struct crn_span_store {
 /* Opens the spans of a capture; without spans the store is empty. On an error returns NULL and sets
  * `*error`. */
 crn_span_store *crn_store_open(const char *path, crn_error *error);
-/* The same, and reads `more`. */
+/* Also reads `more`, and releases pages. */
 crn_span_store *crn_store_open_whole(const char *path, crn_error *error);
 void crn_store_close(crn_span_store *store);
 
 /* Makes a store from a trace, which must outlive it. Never NULL. */
 crn_span_store *crn_store_of(const crn_trace *trace);
 
-/* Counts bytes that were read from the mapped file, and gives its pages back from time to time.
- * Whoever reads all spans once calls it as it goes. */
+/* Counts bytes read from the mapped file; with `resting`, releases its pages after each 16 MiB.
+ * Code that reads all spans once calls it as it goes. */
 void crn_store_touch(crn_span_store *store, uint64_t bytes);
 
 /* Returns the piece that contains a span. */
@@ -152,8 +153,8 @@ static inline uint64_t crn_store_start(const crn_span_store *store, const cairn_
     return crn_store_moment(store, span->start);
 }
 
-/* Returns the end of a span in ns. An open span ends at the last moment that the capture, or its
- * process in a merged one, knows of. */
+/* Returns the end of a span in ns. An open span ends at the last moment in the capture, or, if that
+ * is merged, in its process's. */
 static inline uint64_t crn_store_end(const crn_span_store *store, const cairn_priv_span *span)
 {
     uint64_t start = span->start, end = span->end;
@@ -194,13 +195,13 @@ static inline crn_span crn_store_span(const crn_span_store *store, uint32_t span
     return crn_store_span_in(store, crn_store_piece(store, span), span);
 }
 
-/* Returns the number of executions that a span represents: 1 unless root spans were sampled. The
- * search steps up to the nearest ancestor of known weight and stores what it finds, so that all
- * spans together cost one step each. */
+/* Returns a span's weight: 1 unless root spans were sampled. Searches upwards for the nearest
+ * ancestor of known weight and stores the weights on the way, so that all spans together cost one
+ * step each. */
 double crn_store_weight(crn_span_store *store, uint32_t span);
 
-/* Compute store->covered, cpu and ready (if cpu_known), children or attributes, unless they are
- * there already. */
+/* Compute covered, cpu and ready (if cpu_known), children or attributes of the store at the first
+ * call. */
 void crn_store_covered(crn_span_store *store);
 void crn_store_cpu(crn_span_store *store);
 void crn_store_children(crn_span_store *store);
@@ -228,10 +229,10 @@ uint32_t crn_store_key(const crn_span_store *store, uint32_t attribute);
 /* Like crn_calloc, for arrays by span: uses huge pages for large ones where available. */
 void *crn_store_array(size_t count, size_t size);
 
-/* Sorts spans by their keys, stably (radix sort). */
+/* Sorts `spans` by keys[span], stably (radix sort). */
 void crn_store_sort(uint32_t *spans, uint32_t count, const uint64_t *keys);
 
-/* Sets ranks[i] to the nearest-rank quantile shares[i] of the values; 0 if there are none. */
+/* Sets ranks[i] to the nearest-rank quantile shares[i] of the values; to 0 without values. */
 void crn_store_ranks(const uint64_t *values, uint64_t count, const double *shares, uint64_t *ranks,
                      int rank_count);
 

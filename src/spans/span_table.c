@@ -41,7 +41,7 @@ static void add_up(const crn_spans *spans, const uint8_t *kept, crn_span_row *ro
     crn_free(weights);
 }
 
-/* Chooses bin edges: a geometric series from the shortest to the longest duration of all rows. */
+/* Sets the bin edges: a geometric series from the shortest to the longest duration of all rows. */
 static void choose_edges(crn_span_table *table, uint32_t blocks)
 {
     uint64_t low = UINT64_MAX, high = 1;

@@ -9,8 +9,8 @@ typedef struct tree_builder {
     uint32_t *blocks; /* from the profile's blocks to the builder's */
 } tree_builder;
 
-/* Adds a span to the context below `above` and returns its context. A span whose block is not in
- * the profile is charged to the root, and `above` is returned. */
+/* Charges a span to the context of its block below `above`, and returns this context. If the
+ * profile lacks the block, charges the root and returns `above`. */
 static uint32_t add_span(tree_builder *all, uint32_t span, uint32_t above)
 {
     uint32_t block = all->blocks[crn_span_block(all->spans, span)];
@@ -26,7 +26,7 @@ typedef struct pending {
     uint32_t span, above;
 } pending;
 
-/* Visits the descendants of a root span with an explicit stack, because parents can come after
+/* Adds a root span and its descendants, parents first, with an explicit stack: parents can follow
  * their children in the array. */
 static void add_descendants(tree_builder *all, uint32_t root, pending *stack)
 {
@@ -42,7 +42,7 @@ static void add_descendants(tree_builder *all, uint32_t root, pending *stack)
     }
 }
 
-/* The stack has room for all spans, but only as much is touched as one span's descendants need. */
+/* The stack has room for all spans; untouched pages of it cost nothing. */
 crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile)
 {
     uint32_t count = spans->trace->span_count;

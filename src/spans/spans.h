@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * spans.h - what can be done with the spans of captures: read and merge them, total their
- * time by block, group, order and redact them.
+ * spans.h - reads and merges the spans of captures, totals their time by block, groups, orders and
+ * redacts them.
  *
  * Other folders include this header and no other of this folder.
  */

@@ -54,7 +54,7 @@ uint32_t crn_store_attributes_of(const crn_span_store *store, uint32_t span, uin
     return low;
 }
 
-/* Copies a text that is split over this detail and those after it. */
+/* Copies a text that `detail` begins and the next details continue. */
 static void read_text(const crn_span_store *store, const crn_detail_piece *piece, uint32_t detail,
                       char *text)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a span store, for those that make one: from a file (span_store.c, store_details.c) or
- * from a trace (store_trace.c). And its invariants, whatever the file contained: sorted moves, no
- * cycles of parents.
+ * Common parts of making a span store from a file (span_store.c, store_details.c) or from a trace
+ * (store_trace.c). Ensures, whatever the file contained, sorted moves and no cycles of parents.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -37,8 +36,7 @@ bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32
     return crn_store_find_section(opening, kind, store->lane_numbers[lane], item, *found);
 }
 
-/* Adds up to `most` spans as one piece. Returns how many there were before the first unused
- * record. */
+/* Adds up to `most` spans as one piece, up to the first unused record. Returns how many. */
 uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
                              uint64_t most, uint32_t lane)
 {
@@ -117,14 +115,12 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
     store->dangling++;
 }
 
-/* Cuts cycles of parents, which a damaged file can contain across lanes. Each span is visited by
- * one walk upwards; a parent that the same walk has visited is cut off. trace.c does the same for
- * traces. */
+/* Cuts cycles of parents, which a damaged file can contain across lanes. One walk upwards visits
+ * each span; a parent that the same walk has visited is cut off. trace.c does it for traces. */
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
-    uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* by span: number of the walk that
-                                                                visited it, + 1 */
+    uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* by span: number of its walk, + 1 */
     uint32_t moves = store->move_count;
     for (uint32_t s = 0; s < store->count; s++) {
         crn_store_touch(store, sizeof(cairn_priv_span));
@@ -155,7 +151,7 @@ void crn_store_finish(crn_store_opening *opening)
     store->length = crn_store_moment(store, last > opening->last ? last : opening->last);
     if (store->move_count) {
         crn_store_order_moves(store);
-        if (!opening->remote_count) /* otherwise the trace cuts them, with all parents known */
+        if (!opening->remote_count) /* otherwise into_trace cuts them, knowing all parents */
             cut_circles(opening);
     }
     if (store->edge_count)

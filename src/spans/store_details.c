@@ -9,16 +9,16 @@
 #include "spans/span_names.h"
 #include "spans/store_opening.h"
 
-/* Progress through a text, a remote parent or an event that is split over several details. */
+/* State while a text, a remote parent or an event continues over several details. */
 typedef struct detail_walk {
     uint32_t span;
-    size_t length;                 /* 0: not within a text */
-    const crn_disk_detail *remote; /* first detail of a remote parent; NULL: not within one */
-    bool is_line;                  /* within an event whose text follows */
-    uint32_t line;                 /* bytes of that text so far */
+    size_t length;                 /* bytes of the text so far; 0: not in a text */
+    const crn_disk_detail *remote; /* first detail of a remote parent; NULL: in no remote parent */
+    bool is_line;                  /* in an event whose text follows */
+    uint32_t line;                 /* bytes of its text so far */
 } detail_walk;
 
-/* Returns the span of a name, CRN_SPAN_NONE if there is none. */
+/* Returns the span with a span name, CRN_SPAN_NONE if the store lacks it. */
 static uint32_t span_named(const crn_store_opening *opening, uint64_t name)
 {
     const crn_span_store *store = opening->store;
@@ -61,7 +61,7 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
     }
 }
 
-/* Values that are no numbers are of a damaged file, or of a program that divides by 0. */
+/* Adds a counter's value. Ignores NaN and infinity, of a damaged file or a division by 0. */
 static void add_counter(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -75,7 +75,7 @@ static void add_counter(crn_store_opening *opening, uint32_t span, const crn_dis
         (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
 
-/* Adds an event. A text of its own follows. */
+/* Adds an event. Without a stored text, add_line adds its text later. */
 static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -88,7 +88,7 @@ static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_
                          crn_intern(store->texts, text, strnlen(text, CAIRN_TEXT_MAX))};
 }
 
-/* Adds to the text of the last event. */
+/* Appends 16 bytes to the text of the last event. */
 static void add_line(crn_store_opening *opening, detail_walk *walk, const crn_disk_detail *detail)
 {
     char *to = opening->line + walk->line;
@@ -97,7 +97,7 @@ static void add_line(crn_store_opening *opening, detail_walk *walk, const crn_di
     walk->line += 16;
 }
 
-/* The text of the last event is complete. */
+/* Gives the last event its complete text. */
 static void end_line(crn_store_opening *opening, const detail_walk *walk)
 {
     crn_span_store *store = opening->store;
@@ -106,8 +106,8 @@ static void end_line(crn_store_opening *opening, const detail_walk *walk)
             crn_intern(store->texts, opening->line, strnlen(opening->line, walk->line));
 }
 
-/* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
- * weights, the last one counts. */
+/* Adds a weight. Ignores values below 1, of a damaged file. Of several weights of a span the last
+ * counts. */
 static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -120,7 +120,7 @@ static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk
     store->weights[store->weight_count++] = (crn_span_weight){span, weight};
 }
 
-/* Adds a remote parent, which takes two details. Their ids are in written byte order. */
+/* Adds a remote parent, which takes two details with ids in big-endian order. */
 static void add_remote(crn_store_opening *opening, uint32_t span, const crn_disk_detail *first,
                        const crn_disk_detail *second)
 {
@@ -133,8 +133,8 @@ static void add_remote(crn_store_opening *opening, uint32_t span, const crn_disk
         .parent = __builtin_bswap64(second->value)};
 }
 
-/* Returns true if the detail continues the one before it. A remote parent that was cut off is
- * ignored. */
+/* Returns true if the detail continues the one before it. Ignores a remote parent without its
+ * second detail. */
 static bool continues(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
                       detail_walk *walk)
 {
@@ -206,7 +206,7 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
     }
 }
 
-/* Reads consecutive details of a lane. Returns false after the lane's last detail. */
+/* Reads consecutive details of a lane. Returns false after its last detail. */
 static bool add_details(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane,
                         detail_walk *walk)
 {
@@ -235,7 +235,7 @@ crn_lane_details *crn_store_details_of(const crn_store_opening *opening, uint32_
     return found ? &opening->details[at] : NULL;
 }
 
-/* Gives the store the details that were found of a lane. */
+/* Moves a lane's details from `opening` to the store. */
 static const crn_parts *take_details(crn_store_opening *opening, uint32_t lane)
 {
     crn_span_store *store = opening->store;

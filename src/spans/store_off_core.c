@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads when threads had no core when a store is opened.
+ * Reads the periods off core when a store is opened.
  */
 #include <stdlib.h>
 
 #include "base/search.h"
 #include "spans/store_opening.h"
 
-/* Returns the index of the lane with that number, CRN_SPAN_NONE if there is none. */
+/* Returns the index of the lane with a number, CRN_SPAN_NONE if the store lacks it. */
 static uint32_t lane_of(const crn_span_store *store, uint32_t number)
 {
     size_t low = CRN_NUMBERS_BELOW(store->lane_numbers, store->lane_count, number);
@@ -15,8 +15,8 @@ static uint32_t lane_of(const crn_span_store *store, uint32_t number)
                                                                          : CRN_SPAN_NONE;
 }
 
-/* Entries of a damaged file may be longer than their period. An entry without an end lasts, as a
- * wait, up to the last moment that the capture knows of. */
+/* Adds an entry. Clamps its times to its period, which a damaged file may exceed. Without an end it
+ * is a wait up to the last moment in the capture. */
 static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
                 uint64_t last)
 {

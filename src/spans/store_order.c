@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 
-/* malloc maps large allocations freshly: their pages are untouched zeros. */
+/* Large allocations are fresh mappings, so their pages are untouched zeros. */
 void *crn_store_array(size_t count, size_t size)
 {
     enum { LARGE_PAGE = 2 << 20, LARGE = 16 * LARGE_PAGE };
@@ -102,8 +102,8 @@ uint32_t crn_keep_last_by_span(void *items, uint32_t count, size_t size)
 
 enum { TOP_BITS = 12 };
 
-/* Returns the value at `place`, counted from 0, in ascending order, by radix selection: values with
- * the same leading digits are moved to the front, then the next digit decides. */
+/* Returns the value at `place`, from 0, in ascending order by radix selection: moves the values
+ * with the right digit to the front, then looks at the next digit. */
 static uint64_t at_place(uint64_t *values, uint64_t count, uint64_t place, int shift)
 {
     while (count > 1 && shift > 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads single spans of a store, and computes what is derived from all of them on first request.
+ * Reads single spans of a store; computes covered times, children, weights and processor times on
+ * request.
  */
 #include "spans/span_store.h"
 
@@ -62,7 +63,7 @@ crn_span crn_store_span_in(const crn_span_store *store, const crn_span_piece *pi
 
 /* ---- children and covered time ---- */
 
-/* Returns the period of a span. `piece` is a hint. */
+/* Returns the period of a span, which `piece` need not contain. */
 static crn_period period_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
 {
     if (span - piece->first >= piece->count)
@@ -76,12 +77,12 @@ static crn_period period_of(const crn_span_store *store, const crn_span_piece *p
 typedef struct cover {
     crn_span_store *store;
     uint64_t *reach; /* by span: latest end of its children so far, ns */
-    uint8_t *slow;   /* bitmap by span: its children overlap or are not sorted, or other spans
-                        run inside it on its lane */
+    uint8_t *slow;   /* bitmap by span: its children overlap or are unsorted, or spans that are not
+                        children run inside it */
 } cover;
 
-/* Adds a child that begins after the previous child's end; otherwise marks the parent as slow.
- * Nearly all children are sorted and close to their parents in memory. */
+/* Adds a child's time to its parent's if it begins after the previous child's end; else marks the
+ * parent as slow. Nearly all children are sorted and near their parents in memory. */
 static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent, uint32_t child)
 {
     crn_span_store *store = cover->store;
@@ -98,7 +99,7 @@ static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent,
         crn_cover(period_of(store, piece, parent), its, &cover->reach[parent]);
 }
 
-/* Adds the spans that run inside others on one lane, and flags these others as slow. */
+/* Finds the spans that run inside another on its lane, and marks the outer ones as slow. */
 static void add_inner(cover *cover, crn_coverings *coverings)
 {
     const crn_span_store *store = cover->store;
@@ -123,7 +124,7 @@ static void add_inner(cover *cover, crn_coverings *coverings)
     }
 }
 
-/* Merges the intervals of all that covers slow spans. */
+/* Computes the covered times of slow spans from all their coverings. */
 static void merge_slow(cover *cover, crn_coverings *coverings)
 {
     crn_span_store *store = cover->store;
@@ -174,7 +175,7 @@ void crn_store_children(crn_span_store *store)
 {
     if (store->first_child)
         return;
-    /* Counting sort by parent: counted at parent + 2, summed, then filled at parent + 1. */
+    /* Counting sort by parent: counts at parent + 2, sums, then fills at parent + 1. */
     uint32_t *first = crn_calloc(store->count + (size_t)2, sizeof *first);
     for (uint32_t s = 0; s < store->count; s++) {
         uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
@@ -197,8 +198,8 @@ void crn_store_children(crn_span_store *store)
 
 enum { VISITING = -1 };
 
-/* Sets the weight of a span and of the ancestors on the way to the first known weight. The file can
- * change meanwhile and contain a cycle: VISITING prevents a second visit. */
+/* Sets the weight of a span and of its ancestors up to the first known weight. VISITING ends a walk
+ * in a cycle, which a changing file can contain. */
 static void weigh(const crn_span_store *store, double *weights, uint32_t span)
 {
     uint32_t top = span;
@@ -219,7 +220,7 @@ double crn_store_weight(crn_span_store *store, uint32_t span)
         return 1;
     if (!store->weight) {
         store->weight = crn_store_array(store->count, sizeof *store->weight);
-        for (uint32_t w = 0; w < store->weight_count; w++) /* of several weights the last counts */
+        for (uint32_t w = 0; w < store->weight_count; w++) /* of several the last counts */
             store->weight[store->weights[w].span] = store->weights[w].weight;
     }
     if (!store->weight[span])
@@ -227,7 +228,7 @@ double crn_store_weight(crn_span_store *store, uint32_t span)
     return store->weight[span] > 0 ? store->weight[span] : 1;
 }
 
-/* Takes what was measured for each span. */
+/* Reads processor times that were measured for spans. */
 static void read_cpu(crn_span_store *store)
 {
     for (uint32_t p = 0; p < store->detail_piece_count; p++) {
@@ -244,8 +245,8 @@ static void read_cpu(crn_span_store *store)
     }
 }
 
-/* Takes the times of a lane's spans from when its thread had no core. What was measured for a span
- * is more exact. */
+/* Derives ready and processor times of a lane's spans from periods off core. A measured processor
+ * time, which is more exact, stays. */
 static void add_off_core(crn_span_store *store, uint32_t lane)
 {
     crn_off_sums sums = crn_off_sums_of(store->off_core, store->off_core_count, lane);

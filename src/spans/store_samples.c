@@ -10,7 +10,7 @@
 #include "graph/records.h"
 #include "spans/store_opening.h"
 
-/* The contexts of a lane, which samples name by record. */
+/* A lane's contexts, which samples name by record number. */
 struct crn_sampled_graph {
     crn_bytes bytes;
     const crn_link *links;
@@ -25,7 +25,7 @@ static void graph_free(crn_sampled_graph *graph)
     *graph = (crn_sampled_graph){0};
 }
 
-/* Reads a lane's contexts. Returns false on an error. */
+/* Reads the contexts of lane `number`. Returns false on an error. */
 static bool graph_read(crn_store_opening *opening, uint32_t number, crn_sampled_graph *graph)
 {
     if (!crn_reader_lane_section(opening->reader, CRN_SECTION_LANE, number, 0, UINT64_MAX,
@@ -41,8 +41,8 @@ static bool graph_read(crn_store_opening *opening, uint32_t number, crn_sampled_
     return true;
 }
 
-/* Returns the context of a record, 0 if it is invalid or the root. Contexts come after those that
- * they are called from. */
+/* Returns the context of a record, 0 if it is invalid or the root. A valid context's caller
+ * precedes it. */
 static uint32_t context_of(const crn_sampled_graph *graph, uint32_t record)
 {
     if (record <= CRN_RECORD_ROOT || record >= graph->used)
@@ -92,7 +92,7 @@ static void add(crn_store_opening *opening, crn_sampled_graph *graph, uint32_t l
     crn_samples_add(&opening->samples, &sample);
 }
 
-/* Returns the graph of a lane, or if that is empty, of the first. NULL on an error. */
+/* Returns the lane's graph, or the first lane's if the former is empty. NULL on an error. */
 static crn_sampled_graph *graph_of(crn_store_opening *opening, uint32_t lane,
                                    crn_sampled_graph *own)
 {

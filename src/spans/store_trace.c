@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens a capture as a span store or as a trace, and makes either from the other. A trace has
- * copies of the spans. In a trace, a span whose parent is in another process is linked to it.
+ * Opens a capture as a span store or as a trace, and makes either from the other. A trace copies
+ * the spans and finds parents in other processes.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
         (crn_span_move){.span = number, .parent = span->parent, .handed_off = span->handed_off};
 }
 
-/* Copies the ends of all spans if an open one ends before the trace does. Processes in a merged
+/* Copies the ends of all spans if an open span ends before the trace, as the processes of a merged
  * capture end at different times. */
 static void take_open_ends(crn_span_store *store)
 {
@@ -126,7 +126,7 @@ crn_span_store *crn_store_of(const crn_trace *trace)
     crn_store_opening opening = {.store = store};
     store->trace = trace;
     store->scale = 1;
-    store->clock_first = 1; /* so that no start and no end is 0, which means "unused" and "open" */
+    store->clock_first = 1; /* start and end are never 0, which means "unused" and "open" */
     take_lanes(store);
     store->made = crn_calloc(trace->span_count, sizeof *store->made);
     for (uint32_t s = 0; s < trace->span_count; s++)
@@ -187,7 +187,7 @@ static void copy_attributes(crn_trace *trace, crn_span_store *store)
     }
 }
 
-/* Moves tables and counts from the store to the trace, which then owns them. */
+/* Moves tables and counts from the store to the trace. */
 static void move_tables(crn_trace *trace, crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
@@ -235,8 +235,8 @@ static void move_tables(crn_trace *trace, crn_store_opening *opening)
     trace->length = store->length;
 }
 
-/* Reads from the capture what the store does not have: processes, histograms, and the first span of
- * each ring. */
+/* Reads what the store lacks from the capture: processes, histograms, and the name of each ring's
+ * first span. */
 static bool read_more(crn_trace *trace, const crn_store_opening *opening)
 {
     const crn_span_store *store = opening->store;
@@ -253,8 +253,8 @@ static bool read_more(crn_trace *trace, const crn_store_opening *opening)
 }
 
 /* Completes the trace: ends open spans, links remote parents, cuts cycles of parents, and charges
- * dangling edges to a process. A damaged file can have several remote parents or weights of one
- * span: keeps the last. */
+ * dangling edges to a process. Of several remote parents or weights of a span, in a damaged file,
+ * keeps the last. */
 static void finish(crn_trace *trace, const crn_reader *reader)
 {
     if (!crn_trace_is_merged(reader))
@@ -300,8 +300,7 @@ crn_trace *crn_trace_load(const char *path, crn_error *error)
     return trace;
 }
 
-/* Reads processes, histograms and lost spans into `more` of a store that is read in place. Returns
- * false on an error. */
+/* Reads processes, histograms and counts of lost spans into `more`. Returns false on an error. */
 static bool read_more_of_store(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
@@ -337,7 +336,7 @@ static crn_span_store *store_open(const char *path, bool whole, crn_error *error
         store = trace ? crn_store_of(trace) : NULL;
         if (store) {
             store->own = trace;
-            crn_free(trace->spans); /* copied into the store */
+            crn_free(trace->spans); /* the store has copies */
             trace->spans = NULL;
             trace->span_count = 0;
             store->more = trace;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * trace.h - the spans of a capture as arrays in memory, and the edges between them: a DAG. The
- * capture may be live, cut short or hostile.
+ * capture may be live, truncated or hostile.
  *
- * Spans are grouped by lane and sorted by start within a lane: a parent on the same lane comes
- * before its children. All times are ns since the capture began.
+ * Spans are grouped by lane, and within a lane sorted by start: a parent precedes its children on
+ * the same lane. All times are ns since the capture began.
  */
 #ifndef CRN_SPANS_TRACE_H
 #define CRN_SPANS_TRACE_H
@@ -14,24 +14,24 @@
 
 #define CRN_SPAN_NONE ((uint32_t)UINT32_MAX)
 
-/* ns, 146 years: all times in a trace are clamped to this. */
+/* ns, 146 years. All times in a trace are clamped to it. */
 #define CRN_TRACE_LATEST 0x1p62
 
 enum { CRN_LANES_MAX = 1 << 29 };
 
-/* A span. Packed to 36 bytes, as there are millions. */
+/* A span, packed to 36 bytes because there are millions. */
 typedef struct __attribute__((packed, aligned(4))) crn_span {
     uint64_t start;
-    uint64_t end;        /* of an open span: the last moment that the capture knows of */
-    int64_t iteration;   /* CAIRN_ITERATION_NONE if it has none */
-    uint32_t block;      /* block of the profile that was loaded from the same capture */
-    uint32_t parent;     /* span, CRN_SPAN_NONE if it has none; can be the span that handed off
-                            the work */
+    uint64_t end;      /* of an open span: the last moment in its process's capture */
+    int64_t iteration; /* CAIRN_ITERATION_NONE: not numbered */
+    uint32_t block;    /* index of a block in the profile loaded from the same capture */
+    uint32_t parent; /* index of a span, CRN_SPAN_NONE for a root span; can be the span that handed
+                        off the work */
     uint32_t lane : 29;  /* index of crn_trace.lanes */
     bool open : 1;       /* it had not ended when the capture was read */
-    bool handed_off : 1; /* the parent is by hand-off */
-    bool orphaned : 1;   /* its parent is not in the trace: it was not recorded, was recycled, or
-                            is of another process */
+    bool handed_off : 1; /* the parent handed off the work */
+    bool orphaned : 1; /* the trace lacks its parent, which was not recorded, was overwritten, or is
+                          in another process */
 } crn_span;
 
 typedef enum crn_attribute_kind {
@@ -62,27 +62,27 @@ typedef struct crn_span_edge {
     uint64_t at; /* ns, when it was recorded (a wait: when it ended); 0 if not known */
 } crn_span_edge;
 
-/* A counter's value from a moment on. */
+/* A value of a counter, valid from `at` on. */
 typedef struct crn_counter {
-    uint32_t span; /* that it was recorded in, or after */
+    uint32_t span; /* innermost open span then, else the last before */
     uint16_t key;  /* its name: index of crn_trace.keys */
     double value;
     uint64_t at; /* ns */
 } crn_counter;
 
-/* Something that happened at a moment: an event, or a line of a log. */
+/* An event, or a line of a log. */
 typedef struct crn_span_event {
-    uint32_t span;  /* that it was recorded in, or after */
+    uint32_t span;  /* as in crn_counter */
     uint32_t level; /* cairn_level */
     uint64_t at;    /* ns */
     const char *text;
 } crn_span_event;
 
-/* A time in which a lane's thread had no core for waiting + ready ns. If that is the whole time,
- * the wait came first; otherwise it is not known when. The first of a thread has no length. */
+/* A period in which a lane's thread was off core for waiting + ready ns. If these fill the period,
+ * the wait came first; otherwise their position is not known. A thread's first entry is empty. */
 typedef struct crn_off_core {
     uint32_t lane;
-    uint32_t woken_by;   /* lane that ended the wait; CRN_SPAN_NONE: not known */
+    uint32_t woken_by;   /* lane whose thread ended the wait; CRN_SPAN_NONE: not known */
     uint64_t begin, end; /* ns */
     uint64_t waiting;
     uint64_t ready; /* able to run */
@@ -91,17 +91,16 @@ typedef struct crn_off_core {
 /* The hand-off by which a span got its parent. */
 typedef struct crn_span_handoff {
     uint32_t span;
-    uint32_t adoption; /* consecutive spans of a lane that ran under one adoption have the same
-                          number; 0 if not known */
-    uint64_t taken;    /* ns, when the token was taken, before the work could begin; 0 if not
+    uint32_t adoption; /* the same number for consecutive spans of a lane under one adoption; 0: not
                           known */
+    uint64_t taken;    /* ns, when the token was taken; 0: not known */
 } crn_span_handoff;
 
 /* A parent in another process, named by a W3C traceparent. Ids are numbers in big-endian order. */
 typedef struct crn_span_remote {
     uint32_t span;
     uint16_t flags;
-    bool resolved; /* the parent is in the trace and is the span's parent there */
+    bool resolved; /* the trace has the parent, and crn_span.parent is its index */
     uint64_t trace_id[2];
     uint64_t parent; /* span id of the parent */
 } crn_span_remote;
@@ -110,21 +109,21 @@ typedef struct crn_span_remote {
 typedef struct crn_trace_process {
     const char *name;      /* its command, "" if not known */
     uint32_t number;       /* pid; 0 if not known */
-    uint32_t first_lane;   /* first lane; its last one is before the next process's first */
-    uint64_t unix_ns;      /* CLOCK_REALTIME when its capture began, 0 if not known */
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
-    uint64_t boot[2];      /* boot id of the machine, 0 0 if not known: CLOCK_MONOTONIC readings
-                              are comparable only within the same boot */
-    uint64_t start;        /* the begin of its capture, ns by the trace's clock */
-    int64_t clock_shift;   /* ns by which `start` was moved away from its clocks' reading, so
-                              that no child begins before its parent on another machine */
-    uint64_t trace_id[2];  /* trace id of root spans of this process, 0 0 if it has none */
-    uint64_t span_key;     /* span id = span name xor this key; 0 if it has none */
-    uint64_t length;       /* ns, the last moment that its capture knows of */
-    uint64_t dangling;     /* number of edges from its spans to missing spans */
+    uint32_t first_lane;   /* first lane; the process's lanes end before the next process's first */
+    uint64_t unix_ns;      /* CLOCK_REALTIME when its capture began; 0: not known */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC then */
+    uint64_t boot[2];    /* boot id of the machine, 0 0: not known. Only CLOCK_MONOTONIC readings of
+                            one boot are comparable */
+    uint64_t start;      /* when its capture began, ns by the trace's clock */
+    int64_t clock_shift; /* ns added to the begin that its clocks give, so that no child begins
+                            before its parent on another machine */
+    uint64_t trace_id[2]; /* trace id of the process's root spans; 0 0: none recorded */
+    uint64_t span_key;    /* span id = span name xor this key; 0: none recorded */
+    uint64_t length;      /* ns from `start` to the last moment in its capture */
+    uint64_t dangling;    /* number of edges from its spans to missing spans */
 } crn_trace_process;
 
-/* A root span that represents several executions, because root spans were sampled (--span-rate). */
+/* The weight of a root span, if root spans were sampled (--span-rate). */
 typedef struct crn_span_weight {
     uint32_t span;
     double weight; /* at least 1 */
@@ -132,7 +131,7 @@ typedef struct crn_span_weight {
 
 struct crn_disk_histogram;
 
-/* A histogram as in the capture, with block and key translated. spread.h decodes it. */
+/* A histogram as a capture has it, with the trace's blocks and keys. spread.h decodes it. */
 typedef struct crn_trace_histogram {
     uint32_t lane;
     double unit; /* ns per counted unit */
@@ -147,43 +146,43 @@ typedef enum crn_arrow_kind {
 } crn_arrow_kind;
 
 typedef struct crn_trace {
-    /* Lengths of the arrays below. process_count can be 0 in traces that tests make. */
+    /* Lengths of the arrays below. process_count is 0 in traces of tests and of crn_trace_keep. */
     uint32_t span_count, weight_count, attribute_count, edge_count, counter_count, event_count,
         off_core_count, histogram_count, handoff_count, remote_count, lane_count, process_count,
         key_count;
 
     crn_span *spans;
-    uint64_t *cpu;             /* by span, ns, UINT64_MAX where not measured; NULL: measured for
-                                  none */
-    uint64_t *ready;           /* likewise: able to run, without a core */
-    crn_span_weight *weights;  /* sorted by span, at most one each */
-    crn_attribute *attributes; /* sorted by span */
-    crn_span_edge *edges;      /* sorted by `from` */
-    crn_counter *counters;     /* sorted by span, and then in the order of recording */
-    crn_span_event *events;    /* likewise */
-    crn_off_core *off_core;    /* sorted by lane, then by begin */
-    crn_samples samples;       /* of processor time */
+    uint64_t
+        *cpu; /* processor time by span, ns; UINT64_MAX: not measured; NULL: for no span measured */
+    uint64_t *ready;                 /* time ready by span; values as in `cpu` */
+    crn_span_weight *weights;        /* sorted by span, at most one each */
+    crn_attribute *attributes;       /* sorted by span */
+    crn_span_edge *edges;            /* sorted by `from` */
+    crn_counter *counters;           /* sorted by span, and then in the order of recording */
+    crn_span_event *events;          /* sorted as `counters` */
+    crn_off_core *off_core;          /* sorted by lane, then by begin */
+    crn_samples samples;             /* of processor time */
     crn_trace_histogram *histograms; /* sorted by lane */
     uint64_t histograms_dropped;     /* spans counted in no histogram, for lack of space */
-    crn_span_handoff *handoffs;      /* sorted by span; only of spans with a hand-off, at most
-                                        one each */
+    crn_span_handoff *handoffs;      /* sorted by span, at most one each */
     crn_span_remote *remotes;        /* sorted by span, at most one each */
     const char **lanes;              /* by lane: its name, or "" */
-    uint32_t *threads;               /* by lane: the kernel's id of its first thread, 0 if it is
-                                        not known; NULL: of none. samples.changes has the others */
-    uint64_t *origins; /* by lane: the name (crn_span_name_make) of its first span in the capture
-                          that recorded it; the names of the following spans are consecutive */
+    uint32_t *threads; /* by lane: kernel id of its first thread, 0: not known. NULL: for no lane
+                          known. samples.changes has later threads */
+    uint64_t *origins; /* by lane: span name (crn_span_name_make) of its first span in the capture
+                          that recorded it; the names of its next spans are consecutive */
     crn_trace_process *processes;
     const char **keys;
 
-    uint64_t dropped;       /* spans that were lost for lack of space */
-    uint64_t limited, late; /* of these: the limit was reached; no prepared space was ready */
-    uint64_t recycled;      /* spans that were overwritten by later ones (ring) */
-    uint64_t skipped;       /* spans below root spans that were not sampled */
+    uint64_t dropped; /* spans that were lost for lack of space */
+    uint64_t limited,
+        late;          /* parts of `dropped`: at the limit; because no prepared space was ready */
+    uint64_t recycled; /* overwritten spans (ring) */
+    uint64_t skipped;  /* spans of trees that were not sampled */
     uint64_t trees_skipped;
     uint64_t details_dropped; /* attributes and edges that were lost for lack of space */
     uint64_t dangling;        /* edges to spans that are not in the trace */
-    uint64_t length;          /* ns, the last moment that the capture knows of */
+    uint64_t length;          /* ns, the last moment in the capture */
 
     crn_interning *texts; /* owns all strings above */
 } crn_trace;
@@ -193,8 +192,8 @@ typedef struct crn_trace {
 crn_trace *crn_trace_load(const char *path, crn_error *error);
 void crn_trace_free(crn_trace *trace);
 
-/* Writes a profile and its spans (NULL: none) as a capture. Loading it again gives the same trace,
- * including processes, remote parents and ids. */
+/* Writes a profile and, unless `trace` is NULL, its spans as a capture. Loading the capture gives
+ * an equal trace, including processes, remote parents and ids. */
 bool crn_trace_save(const crn_profile *profile, const crn_trace *trace, const char *path,
                     crn_error *error);
 
@@ -204,8 +203,8 @@ const char *crn_level_name(uint32_t level);
 /* Returns the first attribute of a span and sets `*count`. */
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count);
 
-/* Returns, by span, the number of executions that it represents: the weight of its root. Free it
- * with crn_free. NULL if all weights are 1. */
+/* Returns each span's weight, the one of its root, by span. Free it with crn_free. NULL if all
+ * weights are 1. */
 double *crn_trace_weigh(const crn_trace *trace);
 
 #endif

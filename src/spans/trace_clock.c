@@ -8,15 +8,15 @@
 #include "spans/trace_merge.h"
 #include "spans/trace_process.h"
 
-/* Processes that share a monotonic clock. */
+/* A group of processes that share a monotonic clock. */
 typedef struct machine {
     uint64_t boot[2];
     uint32_t first; /* the process that began first */
     int64_t at;     /* the begin of that process, ns */
-    int64_t shift;  /* ns by which the machine is moved from its clock's reading */
+    int64_t shift;  /* ns by which its times are moved later */
 } machine;
 
-/* Constraint: to + by must not be before from. */
+/* Constraint: to's shift >= from's shift + by. */
 typedef struct link {
     uint32_t from, to; /* machines */
     int64_t by;
@@ -27,10 +27,10 @@ typedef struct aligning {
     machine *machines;
     uint32_t count;
     uint32_t *machine; /* by process */
-    int64_t *start;    /* by process: its begin by its clocks */
+    int64_t *start;    /* by process: its begin by its machine's clock */
 } aligning;
 
-/* Limit on times. Those of undamaged files are far below 64 bits. */
+/* Limit on times, beyond those of undamaged files. */
 #define MOST ((int64_t)1 << 60)
 
 static int64_t minus(uint64_t a, uint64_t b)
@@ -95,7 +95,7 @@ static void place_machines(aligning *aligning)
     }
 }
 
-/* Returns the time of an event of a process by its machine's clock. */
+/* Converts a trace's time of a process to its machine's clock. */
 static int64_t moment(const aligning *aligning, uint32_t process, uint64_t time)
 {
     return aligning->start[process] + minus(time, aligning->trace->processes[process].start);
@@ -111,7 +111,7 @@ static int compare_links(const void *left, const void *right)
     return (a->by < b->by) - (a->by > b->by);
 }
 
-/* Collects the constraints between machines, the tightest of each pair. */
+/* Collects the tightest constraint for each pair of machines. */
 static link *find_links(const aligning *aligning, uint32_t *count)
 {
     const crn_trace *trace = aligning->trace;
@@ -138,8 +138,8 @@ static link *find_links(const aligning *aligning, uint32_t *count)
     return links;
 }
 
-/* Computes the smallest shifts that satisfy all constraints (Bellman-Ford). Constraints that still
- * change a shift after as many rounds as there are machines contradict each other. */
+/* Computes the smallest shifts that satisfy all constraints (Bellman-Ford). Stops after as many
+ * rounds as machines: constraints that still change a shift contradict each other. */
 static void shift_machines(aligning *aligning)
 {
     uint32_t count;
@@ -159,7 +159,7 @@ static void shift_machines(aligning *aligning)
     crn_free(links);
 }
 
-/* Returns the time on the trace's clock, clamped: a damaged file has spans before its process's
+/* Moves a time to the trace's clock and clamps it, as a damaged file has spans before its process's
  * begin or after CRN_TRACE_LATEST. */
 static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t start)
 {
@@ -171,7 +171,7 @@ static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t 
     return later < latest ? later : latest;
 }
 
-/* Moves a time, unless it is 0: not known. */
+/* Moves a time, unless it is 0, which means unknown. */
 static void move_known(uint64_t *time, const crn_trace_process *process, uint64_t start)
 {
     if (*time)
@@ -227,7 +227,7 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
     }
 }
 
-/* Moves everything so that the earliest process begins at 0, and clamps the ends. */
+/* Moves all times so that the earliest process begins at 0, and clamps the ends. */
 static void set_starts(aligning *aligning)
 {
     crn_trace *trace = aligning->trace;
@@ -269,7 +269,7 @@ void crn_trace_align(crn_trace *trace)
     crn_trace_end_open(trace);
 }
 
-/* Extends each process to its last span: a damaged file can contain spans after its stated end. */
+/* Extends each process to its last span: in a damaged file, spans may end later than it. */
 static void find_lengths(crn_trace *trace)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {

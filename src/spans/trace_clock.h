@@ -8,11 +8,10 @@
 #include "spans/trace.h"
 
 /* Moves the spans of each process onto the trace's clock. Remote parents must be resolved before.
- * Sets `start` and `clock_shift` of the processes and `length` of the trace. */
+ * Sets `start` and `clock_shift` of processes, and the trace's `length`. */
 void crn_trace_align(crn_trace *trace);
 
-/* Ends open spans at the last moment that their process's capture knows of, and sets the trace's
- * length. */
+/* Ends open spans at the last moment in their process's capture, and sets the trace's length. */
 void crn_trace_end_open(crn_trace *trace);
 
 #endif

@@ -8,7 +8,7 @@
 static crn_trace_histogram *append(crn_trace *trace, const crn_disk_histogram *disk)
 {
     uint32_t count = trace->histogram_count;
-    if ((count & (count - 1)) == 0) /* count is a power of two: the array is full */
+    if ((count & (count - 1)) == 0) /* the array is full: its size is a power of two */
         trace->histograms = crn_realloc(trace->histograms, count ? count * (size_t)2 : 1,
                                         sizeof *trace->histograms);
     crn_trace_histogram *histogram = &trace->histograms[trace->histogram_count++];
@@ -38,7 +38,7 @@ static bool read_header(const crn_reader *reader, uint32_t number, crn_disk_lane
     return true;
 }
 
-/* Returns ns per counted unit. A damaged file can contain any value: out of range counts as 1. */
+/* Returns ns per counted unit; `scale` for a value out of range, as in a damaged file. */
 static double unit_of(const crn_disk_lane *disk, double scale)
 {
     double unit;
@@ -55,8 +55,7 @@ bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const
         crn_bytes bytes;
         if (!read_header(reader, numbers[lane], &header, error))
             return false;
-        if (header.generation != reader->header.generation) /* the lane has not carried out a
-                                                               reset yet */
+        if (header.generation != reader->header.generation) /* the lane lags behind a reset */
             continue;
         trace->histograms_dropped += header.histograms_dropped;
         if (!crn_reader_section(reader, CRN_SECTION_HISTOGRAMS, numbers[lane], 0, left, &bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * trace_histograms.h - loads, merges and saves the histograms of a capture (spread.h) without
- * decoding them. Each keeps the unit in which it was counted, so nothing is rounded.
+ * decoding them. A histogram keeps the unit in which it was counted, so nothing is rounded.
  */
 #ifndef CRN_SPANS_TRACE_HISTOGRAMS_H
 #define CRN_SPANS_TRACE_HISTOGRAMS_H
@@ -10,19 +10,20 @@
 #include "spans/save.h"
 #include "spans/trace.h"
 
-/* Loads the histograms of all lanes. `numbers`: lane numbers by index. `scale`: ns per unit of the
- * capture's clock. */
+/* Loads the histograms of all lanes. `numbers` has the lanes' numbers in the capture, `scale` is ns
+ * per unit of its clock. */
 bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const uint32_t *numbers,
                                double scale, crn_error *error);
 void crn_trace_histograms_free(crn_trace *trace);
 
-/* Adds the histograms of `from`. Its lanes are renumbered to begin at `lane`. `keys` maps its keys
- * to those of `to`; UINT32_MAX: no number was free, and the histogram is counted as dropped. */
+/* Adds the histograms of `from`; `lane` is added to their lanes. `keys` maps the keys of `from` to
+ * those of `to`; UINT32_MAX: `to` has no room for the key, and the histogram's spans count as
+ * dropped. */
 void crn_trace_histograms_add(crn_trace *to, const crn_trace *from, uint32_t lane,
                               const uint32_t *keys);
 
-/* Writes the histograms of a lane, starting at `*next`. Returns their unit for the lane's header, 0
- * if it has none. */
+/* Writes a lane's histograms from `*next` on, and advances it. Returns their unit for the lane's
+ * header, 0 without histograms. */
 double crn_trace_histograms_save(crn_saving *saving, const crn_trace *trace, uint32_t lane,
                                  uint32_t *next);
 

@@ -13,8 +13,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return crn_random_mix(a ^ (b + 0x9e3779b97f4a7c15u));
 }
 
-/* Returns the ids of a process. A capture without any (no traceparent was requested) gets ids
- * derived from its contents, the same each time. */
+/* Finds the ids of a process. A capture without ids (no traceparent was requested) gets ids that
+ * are derived from its contents, always the same. */
 static void find_own(crn_own_ids *own, const crn_trace_process *process)
 {
     static const crn_trace_process nobody = {.name = ""};
@@ -30,8 +30,9 @@ static void find_own(crn_own_ids *own, const crn_trace_process *process)
     own->span_key = process->span_key ? process->span_key : mix(seed, 3);
 }
 
-/* Finds, by span, the span that determines its trace id: the nearest ancestor with a remote parent,
- * else the root. Each span is visited once; results are written on the way back. */
+/* Finds, by span, the span that determines its trace id: itself or the nearest ancestor with a
+ * remote parent, else the root. Writes results on the way back, so that each span is visited once.
+ */
 static void find_id_sources(crn_trace_ids *ids)
 {
     const crn_trace *trace = ids->trace;
@@ -74,7 +75,7 @@ void crn_trace_ids_close(crn_trace_ids *ids)
     *ids = (crn_trace_ids){0};
 }
 
-/* Returns the remote parent of a span, or NULL. */
+/* Returns a span's remote parent, or NULL. */
 static const crn_span_remote *remote_of(const crn_trace *trace, uint32_t span)
 {
     uint32_t low = CRN_BELOW(trace->remotes, trace->remote_count, span, span);

@@ -9,7 +9,7 @@
 #include "spans/trace.h"
 
 typedef struct crn_own_ids {
-    uint64_t trace_id[2]; /* trace id of root spans of the process */
+    uint64_t trace_id[2]; /* trace id of the process's root spans */
     uint64_t span_key;
 } crn_own_ids;
 
@@ -20,11 +20,11 @@ typedef struct crn_trace_ids {
     uint32_t *id_source;    /* by span: the span that determines its trace id */
 } crn_trace_ids;
 
-/* Close it before the trace is freed. */
+/* The trace must outlive `ids`. */
 void crn_trace_ids_open(crn_trace_ids *ids, const crn_trace *trace);
 void crn_trace_ids_close(crn_trace_ids *ids);
 
-/* Ids are never 0, except the parent of a root span. */
+/* Return ids. Only a root span's parent id is 0. */
 void crn_trace_id_of(const crn_trace_ids *ids, uint32_t span, uint64_t trace_id[2]);
 uint64_t crn_span_id_of(const crn_trace_ids *ids, uint32_t span);
 uint64_t crn_parent_id_of(const crn_trace_ids *ids, uint32_t span);

@@ -13,7 +13,7 @@
 
 /* ---- blocks ---- */
 
-/* Interns what identifies a block. `parent` is in the profile in which both are looked up. */
+/* Interns what identifies a block. `parent` is a block of the profile `to`. */
 static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, uint32_t parent)
 {
     size_t name_size = strlen(info->name) + 1, file_size = strlen(info->file) + 1;
@@ -28,7 +28,7 @@ static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, ui
     return number;
 }
 
-/* Blocks are sorted so that lexical parents come first. */
+/* Lexical parents precede their blocks. */
 uint32_t *crn_blocks_match(const crn_profile *from, const crn_profile *to)
 {
     crn_interning *numbers = crn_interning_new();
@@ -92,7 +92,7 @@ typedef struct merging {
     crn_trace *to;
     crn_interning *key_numbers;
     crn_samples_making samples;
-    uint32_t span, lane; /* first span and lane of the trace that is being added */
+    uint32_t span, lane; /* first span and lane of the trace being added */
 } merging;
 
 static uint32_t move_span(const merging *merging, uint32_t span)
@@ -115,7 +115,7 @@ static void add_spans(merging *merging, const crn_trace *from)
     }
 }
 
-/* Maps keys to those of the merged trace; UINT32_MAX if no number is free. */
+/* Maps keys to the merged trace's; UINT32_MAX for keys beyond its limit. */
 static uint32_t *map_keys(merging *merging, const crn_trace *from)
 {
     enum { KEYS_MAX = UINT16_MAX };
@@ -253,7 +253,7 @@ static void add_trace(merging *merging, const crn_trace *from)
 
 /* ---- allocation ---- */
 
-/* Allocates for the items of all traces. Returns false if one count exceeds 32 bits. */
+/* Allocates for the items of all traces. Returns false if a count exceeds its limit. */
 static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t count)
 {
     uint64_t spans = 0, attributes = 0, edges = 0, handoffs = 0, remotes = 0, lanes = 0, keys = 0;

@@ -12,8 +12,8 @@ typedef struct notes {
     crn_bytes bytes;
 } notes;
 
-/* Returns the last value of a key. The compare is bounded: the file determines how long its strings
- * are, and how many notes share one. */
+/* Returns the last value of a key, or "". Bounds the comparison, because a hostile file may have
+ * long strings that many notes share. */
 static const char *note_of(const notes *notes, const char *key)
 {
     const crn_disk_note *all = (const crn_disk_note *)(const void *)notes->bytes.data;
@@ -24,7 +24,7 @@ static const char *note_of(const notes *notes, const char *key)
     return "";
 }
 
-/* Parses up to 16 hexadecimal digits; 0 if another character is among them. */
+/* Parses `length` <= 16 hexadecimal digits; 0 if `text` does not begin with them. */
 static uint64_t digits_of(const char *text, size_t length)
 {
     char digits[17] = "", *end;
@@ -69,8 +69,8 @@ static bool load_one(crn_trace *trace, const crn_reader *reader, const crn_bytes
 
 /* ---- a merged capture ---- */
 
-/* Returns true if the lanes of each process are consecutive and in order. In a damaged file they
- * may not be: then all lanes count for the first process. */
+/* Returns true if the lanes of each process are consecutive and in order. If not, the file is
+ * damaged, and all lanes count for the first process. */
 static bool are_in_order(const crn_trace *trace)
 {
     if (trace->processes[0].first_lane != 0)
@@ -163,8 +163,7 @@ void crn_trace_share_dangling(crn_trace *trace)
 uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane)
 {
     uint32_t low = 0, high = trace->process_count;
-    while (high - low > 1) { /* binary search for the last process that begins at or before the
-                                lane */
+    while (high - low > 1) { /* last process whose first lane is at or before `lane` */
         uint32_t middle = low + (high - low) / 2;
         if (trace->processes[middle].first_lane <= lane)
             low = middle;
@@ -176,7 +175,7 @@ uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane)
 
 /* ---- from ids to spans ---- */
 
-/* Returns the first span of a lane, or of the next lane that has spans. */
+/* Returns the lane's first span, or that of the next lane with spans. */
 static uint32_t first_of_lane(const crn_trace *trace, uint32_t lane)
 {
     uint32_t low = 0, high = trace->span_count;
@@ -190,12 +189,12 @@ static uint32_t first_of_lane(const crn_trace *trace, uint32_t lane)
     return low;
 }
 
-/* Spans of a lane whose ids share their upper half. */
+/* Spans of a lane with the same upper half of their ids. */
 typedef struct origin {
     uint32_t upper, first, count; /* first, count: spans of the trace */
     uint32_t lane;
-    uint64_t key, place; /* key of the process; name of the first span in the capture that
-                            recorded it */
+    uint64_t key,
+        place; /* key of the process; position of the first span in the capture that recorded it */
 } origin;
 
 typedef struct origins {
@@ -211,8 +210,7 @@ static int compare_origins(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* Adds a process's lane by the upper half of its span ids: two if its names pass a multiple of
- * 2^32. */
+/* Adds a lane by the upper half of its span ids; twice if its names pass a multiple of 2^32. */
 static void add_origin(origins *origins, const crn_trace *trace, uint32_t lane, uint64_t key)
 {
     uint64_t name = trace->origins[lane];
@@ -243,9 +241,9 @@ static origins find_origins(const crn_trace *trace)
     return origins;
 }
 
-/* Returns the span of an id. Keys are random, so equal upper halves are rare: chance, the same
- * capture twice, or a hostile file. Therefore only a limited number is compared. If several spans
- * match, the current parent is preferred. */
+/* Returns the span of an id, CRN_SPAN_NONE if it is unknown. If several spans match, prefers the
+ * current parent. Compares a limited number: keys are random, so equal upper halves are rare
+ * (chance, the same capture twice, a hostile file). */
 static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
 {
     enum { TRIES = 16 };
@@ -274,7 +272,8 @@ static int compare_handoffs(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Hand-off times of the process itself say nothing about when the remote parent handed off. */
+/* Makes the span's hand-off time unknown: a local hand-off says nothing about the remote parent's.
+ */
 static void note_handoff(crn_trace *trace, uint32_t before, uint32_t span)
 {
     crn_span_handoff key = {.span = span};
