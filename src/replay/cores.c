@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processor sharing in the recording. Where more lanes worked than there were processors, they
- * shared them, and a lane's work is only its share of the elapsed time. A replay with the same
- * number of processors gives the recorded times again.
+ * Processor sharing in the recording. When more lanes worked than there were processors, a lane's
+ * work is only its share of the elapsed time. A replay with as many processors then gives the
+ * recorded times again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,12 @@ typedef struct change {
     int32_t by; /* change of the number of working lanes */
 } change;
 
-/* All changes in the order of time, ends before begins. Each lane's work is sorted already, so a
- * heap holds only the next change of each lane, the earliest on top. */
+/* All changes in the order of time, ends before begins. Each lane's work is sorted, so a heap of
+ * the next change of each lane suffices, the earliest on top. */
 typedef struct changes {
     crn_replay *replay;
     crn_writer *writers; /* by lane */
-    crn_piece *piece;    /* by lane: the piece of work whose begin or end is next */
+    crn_piece *piece;    /* by lane: the piece of work that begins or ends next */
     uint8_t *over;
     change *heap;
     uint32_t count;
@@ -54,7 +54,7 @@ static void sift_down(changes *changes, uint32_t at, change moved)
     changes->heap[at] = moved;
 }
 
-/* dry: compute without writing operations */
+/* Makes the changes. `dry`: writes no operations. */
 static changes changes_new(crn_replay *replay, bool dry)
 {
     uint32_t lanes = replay->trace->lane_count;
@@ -83,8 +83,8 @@ static void changes_free(changes *changes)
     crn_free(changes->heap);
 }
 
-/* Advances the lane on top. The work that ends there took `amount` ns of a processor. Returns the
- * change of the number of working lanes: 0 if the lane continues with other work at once. */
+/* Advances the lane on top. If its work ends, the work took `amount` ns of a processor. Returns the
+ * change of the number of working lanes: 0 if the lane has more work at once. */
 static int32_t pass(changes *changes, uint64_t amount)
 {
     change next = changes->heap[0];
@@ -122,7 +122,7 @@ static int compare_wakes(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* An end of a wake-up; `spare` is the time up to it in which a processor was free. */
+/* Begin or end (`last`) of a wake-up. `spare`: time up to it in which a processor was free. */
 typedef struct moment {
     uint64_t time;
     uint32_t wake;
@@ -136,7 +136,7 @@ static int compare_moments(const void *left, const void *right)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* Nobody works before the first and after the last change. `moments` are sorted. */
+/* Sets `spare` of sorted moments. No lane works before the first or after the last change. */
 static void find_spare_time(crn_replay *replay, moment *moments, uint32_t count)
 {
     changes changes = changes_new(replay, true);
@@ -161,7 +161,7 @@ static void find_spare_time(crn_replay *replay, moment *moments, uint32_t count)
     changes_free(&changes);
 }
 
-/* Charges lanes that woke late although a processor was free: they waited for something unknown. */
+/* Charges lanes that woke late although a processor was free, for an unknown reason. */
 static void charge_late_wakes(crn_replay *replay)
 {
     uint32_t count = replay->wake_count;
@@ -193,7 +193,7 @@ static void charge_late_wakes(crn_replay *replay)
 
 /* ---- were there more lanes than processors? ---- */
 
-/* An interval of a lane in which a span is open. */
+/* The next interval of a lane in which spans are open. */
 typedef struct busy {
     const crn_replay *replay;
     uint32_t next, last; /* indices into `order` */
@@ -218,8 +218,8 @@ static bool next_busy(busy *busy)
     return true;
 }
 
-/* Adds the next interval, in order of begin. `ends` has the ends of the open ones, at most as many
- * as there are processors. Returns true if there are more. */
+/* Adds the next interval by begin. `ends` has the ends of open intervals, at most `cores`. Returns
+ * true if more are open. */
 static bool is_crowd(uint64_t *ends, uint32_t *count, const busy *next, uint32_t cores)
 {
     uint32_t left = 0;
@@ -254,8 +254,8 @@ static void settle(busy *heap, uint32_t count, uint32_t at)
     heap[at] = moved;
 }
 
-/* Returns true if more lanes than processors ever had open spans at the same time. If not, each had
- * a processor to itself. Cheaper than computing who worked. */
+/* Returns true if more lanes than processors ever had open spans at once. If not, each lane had its
+ * own processor. This is cheaper than to compute which lanes worked. */
 static bool is_crowded(const crn_replay *replay)
 {
     uint32_t lanes = replay->trace->lane_count, cores = replay->facts.cores, count = 0, open = 0;
@@ -301,7 +301,7 @@ bool crn_replay_is_shared(crn_replay *replay)
     return shared;
 }
 
-/* Computes each lane's work when processors were shared. */
+/* Writes all lanes' operations, with work as shares of the processors. */
 static void share_processors(crn_replay *replay)
 {
     changes changes = changes_new(replay, false);
@@ -315,7 +315,7 @@ static void share_processors(crn_replay *replay)
         replay->facts.shared |= part < 1 && now.time > at;
         had += (double)(now.time - at) * part;
         at = now.time;
-        double own = had - begun[now.lane]; /* of the piece of work that ends here */
+        double own = had - begun[now.lane]; /* of the work that ends now */
         begun[now.lane] = had;
         working += pass(&changes, replay->facts.shared ? (uint64_t)(own + 0.5)
                                                        : changes.piece[now.lane].amount);
@@ -324,7 +324,7 @@ static void share_processors(crn_replay *replay)
     changes_free(&changes);
 }
 
-/* Writes lane after lane: each had a processor of its own. */
+/* Writes lane after lane, as each had its own processor. */
 static void write_lanes(crn_replay *replay)
 {
     uint8_t *over = crn_walk_bits(replay);
@@ -339,7 +339,7 @@ static void write_lanes(crn_replay *replay)
     crn_free(over);
 }
 
-/* Code for lanes that a scenario adds to a pool: they only take its jobs. */
+/* Writes code for lanes that a scenario adds to a pool: it only takes jobs. */
 static void write_loops(crn_replay *replay)
 {
     for (uint32_t p = 0; p < replay->pool_count; p++) {

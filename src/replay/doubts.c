@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Doubts: signs of waits that nobody described. The unscaled replay is right even so, because it
- * repeats the recorded times; a scenario is not.
+ * Doubts: signs of waits that no edge or note describes. The unscaled replay, which repeats the
+ * recorded times, is right even so; a scenario is not.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static int compare_items(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* The spans that have noted locks, sorted by begin. */
+/* The spans with noted locks, sorted by begin. */
 typedef struct held {
     item *items;
     uint32_t count;
@@ -45,7 +45,7 @@ static held held_locks(const crn_replay *replay)
     return held;
 }
 
-/* Returns true if other lanes had a noted lock for nearly all of the span. */
+/* Returns true if other lanes had noted locks for 90 % of the span. */
 static bool is_beside_lock(const item *span, const held *held)
 {
     enum { BACK = 16, PERCENT = 90 };
@@ -61,8 +61,8 @@ static bool is_beside_lock(const item *span, const held *held)
     return covered * 100 >= PERCENT * (span->end - span->start);
 }
 
-/* Returns true if nearly all spans lie within one of a noted lock that their lane has: then that
- * lock is why they never overlap. */
+/* Returns true if 99 % of the spans are within spans of a noted lock on their lane: the lock then
+ * explains why they never overlap. */
 static bool are_within_locks(const item *items, uint32_t count, const held *held)
 {
     enum { BACK = 64, PERCENT = 99 };
@@ -94,9 +94,8 @@ static bool are_of_two(const item *items, uint32_t count)
     return other != CRN_NONE;
 }
 
-/* Returns the number of overlaps of different lanes that spans of this length and number would
- * have if they were independent. Of two lanes, one that has a noted lock meanwhile cannot
- * overlap the other. */
+/* Returns how many overlaps between lanes to expect if the spans were independent. On two lanes,
+ * does not count a span while the other lane has a noted lock. */
 static double expected_overlaps(const item *items, uint32_t count, double *busy, const held *held)
 {
     double total = 0, expected = 0;
@@ -131,7 +130,7 @@ static uint32_t overlaps_of(const item *items, uint32_t count)
 
 static void find_locks(crn_replay *replay, const item *items, uint32_t count)
 {
-    enum { SURE = 12, RARE = 50 }; /* by chance none overlap in 6 of a million blocks */
+    enum { SURE = 12, RARE = 50 }; /* by chance, none overlap in 6 of a million such blocks */
     held held = held_locks(replay);
     double *busy = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *busy);
     for (uint32_t first = 0, next; first < count; first = next) {
@@ -150,10 +149,10 @@ static void find_locks(crn_replay *replay, const item *items, uint32_t count)
 
 /* ---- jobs that are missing: dropped tokens ---- */
 
-/* Spans of one block, by the jobs that they handed off. */
+/* Numbers of a block's spans with and without a handed-off job. */
 typedef struct giver {
-    uint32_t with, without, busy; /* busy: of those without, during a job of the kind */
-    uint32_t kind;                /* of their jobs */
+    uint32_t with, without, busy; /* busy: `without`, while a job of the kind ran */
+    uint32_t kind;                /* kind of the handed-off jobs */
 } giver;
 
 static int compare_starts(const void *left, const void *right)
@@ -164,10 +163,10 @@ static int compare_starts(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Returns true if a job of the kind ran at the moment. Jobs are sorted by kind and begin. */
+/* Returns true if a job of the kind ran at a moment. Jobs are sorted by kind and begin. */
 static bool is_kind_busy(const item *jobs, uint32_t count, uint32_t kind, uint64_t moment)
 {
-    enum { BACK = 16 }; /* lanes that may run jobs of one kind at once */
+    enum { BACK = 16 }; /* at most this many jobs of a kind are looked at */
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -183,7 +182,7 @@ static bool is_kind_busy(const item *jobs, uint32_t count, uint32_t kind, uint64
     return false;
 }
 
-/* Spans that mostly hand a job off, and sometimes none, and that only while such a job runs: then
+/* Adds a doubt about spans that sometimes hand off no job, and then while such a job runs: perhaps
  * a queue dropped it. */
 static void find_drops(crn_replay *replay)
 {
@@ -234,16 +233,16 @@ static int compare_moments(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* By block, apart for begins and ends: events after an idle or self time, and how many of them
- * closely follow the end of a span on another lane. */
+/* For a block's begins, or ends: the number of events after idle or self time, and how many of
+ * these closely follow the end of a span of `other` on another lane. */
 typedef struct follow {
     uint32_t count, after, other;
 } follow;
 
 enum { CLOSE_NS = 250000, WORTH_NS = 500000 };
 
-/* Returns the index of the last end on another lane that closely precedes; CRN_NONE if there is
- * none. An end at the same moment is rather an effect: a wake-up takes time. */
+/* Returns the index of the last end on another lane shortly before `time`, else CRN_NONE. An end at
+ * `time` is rather an effect, as a wake-up takes time. */
 static uint32_t cause_of(const moment *ends, uint32_t count, uint64_t time, uint32_t lane)
 {
     uint32_t low = CRN_BELOW(ends, count, time, time);
@@ -253,7 +252,7 @@ static uint32_t cause_of(const moment *ends, uint32_t count, uint64_t time, uint
     return CRN_NONE;
 }
 
-/* Returns true if a timer explains the event. A limited rate may as well be a wait for another
+/* Returns true if a timer explains the event. A limited rate does not: it may be a wait for another
  * lane. */
 static bool is_timed(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end)
 {
@@ -291,7 +290,8 @@ static void follow_lane(crn_replay *replay, uint32_t lane, uint8_t *over, const 
     crn_walk_free(&walk);
 }
 
-/* A third of a block's events follow closely, and more than by chance: they waited for it. */
+/* Adds a doubt if a third of a block's events, and more than by chance, closely follow another
+ * lane's. */
 static void find_waits(crn_replay *replay)
 {
     enum { LEAST = 12, SHARE = 3, CHANCE = 3 };
@@ -320,7 +320,7 @@ static void find_waits(crn_replay *replay)
 
 /* ---- asynchronous spans ---- */
 
-/* The simulation ends them after their recorded length, whatever the program does meanwhile. */
+/* Doubts asynchronous spans: the simulation keeps their recorded lengths. */
 static void find_async(crn_replay *replay)
 {
     for (uint32_t s = 0; s < replay->trace->span_count; s++)
@@ -330,8 +330,8 @@ static void find_async(crn_replay *replay)
 
 /* ---- condition variables ---- */
 
-/* A thread that finds what it wants does not wait for it; so it is not known for what it would have
- * had to wait. */
+/* Doubts waits for condition variables: a thread that need not wait leaves no record of what it
+ * needed. */
 static void find_conditions(crn_replay *replay)
 {
     enum { SHARE = 100 };
@@ -348,7 +348,7 @@ static void find_conditions(crn_replay *replay)
 
 /* ---- a busy machine ---- */
 
-/* Returns the ready time within outermost spans of each thread; 0 if it is not recorded. */
+/* Returns the ready time in the outermost spans of each thread; 0 if none is recorded. */
 static uint64_t ready_in_spans(const crn_trace *trace)
 {
     uint64_t sum = 0;
@@ -362,8 +362,8 @@ static uint64_t ready_in_spans(const crn_trace *trace)
     return sum;
 }
 
-/* Work on a core that others had, too, took longer than it would alone, but a scenario scales its
- * recorded length. Where the program's own threads shared the cores, cores.c computes that. */
+/* Work on a core that other programs used as well took longer than alone, but a scenario scales its
+ * recorded length. If the program's own threads share cores, cores.c corrects for it. */
 void crn_plan_busy(crn_replay *replay, uint64_t ready)
 {
     enum { PERCENT = 5 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queues that drop jobs when they are full. A dropped job left nothing in the recording but the
- * span that handed it off. With a faster consumer it would have run, so each gets a copy of the job
- * of that queue that was handed off before it.
+ * Queues that drop jobs when full. A dropped job leaves only the span that handed it off in the
+ * recording. With a faster consumer it would have run, so it is simulated as a copy of the job that
+ * was handed off to the queue before it.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static int compare_to_end(const void *left, const void *right)
     return a->to_end < b->to_end ? -1 : a->to_end > b->to_end;
 }
 
-/* Returns the job that was handed off last before the moment, or else the first one. */
+/* Returns the last job handed off up to a moment, or else the first job. */
 static uint32_t job_before(const handed *jobs, uint32_t count, uint64_t moment)
 {
     uint32_t low = CRN_UP_TO(jobs, count, taken, moment);
@@ -44,7 +44,8 @@ static void add_copy(crn_replay *replay, const crn_copy *copy)
     replay->copies[replay->copy_count++] = *copy;
 }
 
-/* Spans of a block that hands off such jobs, without one: theirs was dropped. */
+/* Adds a copy for each span that handed off no job, unlike others of its block: its job was
+ * dropped. */
 static void copy_jobs(crn_replay *replay, const handed *jobs, uint32_t count, uint64_t to_end)
 {
     const crn_trace *trace = replay->trace;
@@ -91,7 +92,7 @@ void crn_plan_copies(crn_replay *replay)
     crn_free(jobs);
 }
 
-/* Returns the kind of job that a span runs in; CRN_NONE if it is in none. */
+/* Returns the kind of the job around a span; CRN_NONE outside of jobs. */
 static uint32_t kind_around(const crn_replay *replay, uint32_t span)
 {
     for (uint32_t at = span; at != CRN_SPAN_NONE; at = replay->trace->spans[at].parent) {
@@ -119,7 +120,7 @@ void crn_plan_dropping(crn_replay *replay)
     }
 }
 
-/* The unscaled replay must drop about as many jobs as the program did. */
+/* The unscaled replay should drop about as many jobs as the program did. */
 void crn_replay_check_drops(crn_replay *replay, const crn_outcome *outcome)
 {
     enum { SOME = 2, PART = 20 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dependencies in the recording: a gate for each thing that had to wait, and a signal where the
- * awaited thing happened. Each signal was recorded no later than its gate was passed, so gates
- * cannot deadlock as long as each lane runs what it ran in the recording.
+ * Dependencies in the recording: a gate wherever a lane may have to wait, and a signal where the
+ * awaited event happened. In the recording each signal precedes the passing of its gate, so gates
+ * cannot deadlock as long as each lane runs what it ran there.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static void add_point(crn_replay *replay, crn_point_kind kind, uint32_t span, ui
         (crn_point){time, replay->trace->spans[span].lane, span, target, kind};
 }
 
-/* Adds a signal to a gate: in `span` at `time`. */
+/* Adds a signal for a gate in `span` at `time`. */
 static void signal_gate(crn_replay *replay, uint32_t gate, uint32_t span, uint64_t time)
 {
     crn_gate *its = &replay->gates[gate];
@@ -66,8 +66,8 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* A begin gate for each span with edges to spans that it continues; it may turn out to need
- * none. */
+/* Makes a begin gate, which may remain unused, for each span with edges to spans that it follows.
+ */
 static void make_begin_gates(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
@@ -114,7 +114,7 @@ static void add_follows(crn_replay *replay, const crn_span_edge *edge)
     signal_gate(replay, gate, edge->to, earlier(to->end, from->start));
 }
 
-/* The awaited span may go on a little after it has signalled that it is done. */
+/* Adds a gate for a wait. The awaited span may go on a little after its signal. */
 static void add_wait(crn_replay *replay, const crn_span_edge *edge)
 {
     const crn_span *from = &replay->trace->spans[edge->from];
@@ -133,7 +133,7 @@ static void add_wait(crn_replay *replay, const crn_span_edge *edge)
     add_point(replay, CRN_POINT_WAIT, edge->from, at, gate);
 }
 
-/* Bitmaps by span: what is recorded and must not be inferred. */
+/* Bitmaps by span: recorded waits, which must not be inferred again. */
 typedef struct known {
     uint8_t *waited, *waited_for;
 } known;
@@ -158,7 +158,7 @@ static void add_edges(crn_replay *replay, const known *known)
             set_bit(known->waited_for, edge->to);
         }
         replay->facts.waits++;
-        /* On the same lane the order is implied. */
+        /* A lane keeps its own order. */
         if (trace->spans[edge->from].lane == trace->spans[edge->to].lane)
             continue;
         if (edge->kind == CRN_EDGE_WAITS)
@@ -182,8 +182,8 @@ static int compare_asked(const void *left, const void *right)
     return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* Returns the end of the last job that a span handed off; UINT64_MAX if one of them did not run on
- * another lane, or another span is known to wait for it. */
+/* Returns the end of the last job that a span handed off; UINT64_MAX if one of these jobs ran on
+ * the span's lane, has a recorded waiter, or passed a queue with a noted capacity. */
 static uint64_t last_of(const crn_replay *replay, const known *known, const asked *jobs,
                         uint32_t count)
 {
@@ -215,9 +215,9 @@ static void guess_of(crn_replay *replay, const known *known, const asked *jobs, 
     }
 }
 
-/* Infers waits: a span that handed off work and ended after all of it, with no recorded wait on
- * either side. Not for queues described by notes, where it is known who waits: a producer without a
- * processor may well end after its job. */
+/* Infers waits: a span that handed off jobs and ended after all of them waited for them, unless it
+ * or they have a recorded wait. Not with queues described by notes: a producer may end after its
+ * job only for lack of a processor. */
 static void infer_waits(crn_replay *replay, const known *known)
 {
     uint32_t count = replay->job_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks blocks by what optimising each of them alone would save: by 10, 50 and 100 %.
+ * Ranks blocks by the time that 10, 50 and 100 % less self time of a block alone would save.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int compare_work(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-/* By the predicted length at 100 % less, then 50 %, then 10 %. */
+/* Compares predicted lengths at 100 % less, then at 50 %, then at 10 %. */
 static int compare_gains(const void *left, const void *right)
 {
     const crn_effect *a = left, *b = right;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lists of detected timers and of doubts, in the facts of a replay.
+ * Adds detected timers and doubts to the facts of a replay.
  */
 #include "replay/program.h"
 

@@ -13,7 +13,7 @@ static int compare_handoff(const void *key, const void *element)
     return span < other ? -1 : span > other;
 }
 
-/* Returns the hand-off entry of a span; zeros if it has none. */
+/* Returns the hand-off of a span; zeros if it is unknown. */
 static crn_span_handoff handoff_of(const crn_trace *trace, uint32_t span)
 {
     const crn_span_handoff *found = trace->handoff_count
@@ -39,7 +39,7 @@ static uint32_t kind_of(crn_replay *replay, uint32_t block, const crn_replay_set
     return replay->kind_of[block];
 }
 
-/* Clamps the hand-off time between the submitter's begin and the job's begin. */
+/* Clamps a hand-off time to between the begins of the parent and of the job. */
 static void clamp_handoff_time(const crn_replay *replay, crn_job *job, uint64_t taken)
 {
     const crn_span *span = &replay->trace->spans[job->span];
@@ -91,7 +91,7 @@ static void find_in_lane(crn_replay *replay, uint32_t lane, const crn_replay_set
     }
 }
 
-/* Jobs are sorted by lane and begin; found by binary search. */
+/* Jobs are sorted by lane and begin, so binary search finds them. */
 uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span)
 {
     uint32_t low = 0, high = replay->job_count, lane = replay->trace->spans[span].lane;
@@ -124,8 +124,8 @@ static int compare_moments(const void *left, const void *right)
     return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* Finds the moment when a queue of limited capacity had room for each of its jobs: when all but
- * `capacity` of the earlier ones had left it. */
+/* Finds when a queue of limited capacity had space for each of its jobs: when fewer than `capacity`
+ * of the earlier jobs were in it. */
 static void find_queue_space(crn_replay *replay)
 {
     uint32_t count = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leaves out what `cairn run --locks` recorded of a program that hands jobs off. There hand-offs
- * say what threads wait for: the condition variables and semaphores of its queues say the same, but
- * only as it happened in the recording. The mutex of a queue costs next to no time, but its spans
- * would part the wait for space from the hand-off, and be work between jobs.
+ * Leaves out spans that `cairn run --locks` records in a program that hands jobs off. Hand-offs say
+ * what its threads wait for; the condition variables and semaphores of its queues say it, too, but
+ * only as it happened in the recording. The mutex of a queue takes little time, but its spans would
+ * separate the wait for space from the hand-off, and be work between jobs.
  */
 #include "base/memory.h"
 #include "replay/program.h"
@@ -25,7 +25,7 @@ static bool is_job(const crn_span *span)
     return span->handed_off && span->parent != CRN_SPAN_NONE;
 }
 
-/* Returns by block whether its spans are left out. */
+/* Returns, by block, true if its spans are left out. */
 static bool *choose(const crn_trace *trace, const crn_replay_setup *setup)
 {
     enum { SHARE = 100 };
@@ -43,7 +43,7 @@ static bool *choose(const crn_trace *trace, const crn_replay_setup *setup)
     return out;
 }
 
-/* Returns `kept` of the whole trace for that of fewer spans. */
+/* Returns, for a part of a trace, its spans' values of the whole trace's `kept`. */
 static uint8_t *kept_of(const crn_trace *trace, const uint8_t *kept, const uint32_t *origins)
 {
     uint8_t *its = crn_calloc(trace->span_count + (size_t)1, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locks: spans of a noted block on several lanes exclude each other. The lane waits before such a
- * span begins; in a run, the lane that asks first gets the lock first.
+ * Locks: spans of a noted block on several lanes exclude each other. A lane waits for the lock
+ * before such a span. Simulated lanes get the lock in the order in which they ask.
  */
 #include <stdlib.h>
 
@@ -42,8 +42,8 @@ static uint32_t collect(const crn_replay *replay, hold *holds)
     return count;
 }
 
-/* Adds the spans of one lock, unless they overlap: then it is none. Inner spans of a lane that has
- * the lock already are left out. */
+/* Adds the spans of one lock, or a doubt if they overlap, as the block then is no lock. Leaves out
+ * inner spans of a lane that has the lock. */
 static void add_lock(crn_replay *replay, const hold *holds, uint32_t count)
 {
     enum { PERCENT = 1 };

@@ -10,19 +10,18 @@
 
 typedef enum crn_op_kind {
     CRN_OP_WORK,  /* number: class of work (crn_work_class); amount: ns on a processor of its own */
-    CRN_OP_DELAY, /* number: ns that pass in any case */
+    CRN_OP_DELAY, /* number: ns that pass whatever the lanes do */
     CRN_OP_UNTIL, /* number: earliest moment to continue */
     CRN_OP_BEGIN, /* a watched span begins; number: its index */
     CRN_OP_END,   /* a watched span ends; number: its index */
     CRN_OP_OPEN,  /* a measured span begins; number: slot for its begin */
     CRN_OP_CLOSE, /* a measured span ends; number: its slot */
-    CRN_OP_TOUCH, /* some span begins or ends: for the first begin and the last end of the run */
+    CRN_OP_TOUCH, /* another span begins or ends: for the run's first begin and last end */
     CRN_OP_GATE,  /* wait at a gate; number: the gate */
-    CRN_OP_SIGNAL, /* number: the gate, which has one thing less to wait for */
+    CRN_OP_SIGNAL, /* signals a gate; number: the gate */
     CRN_OP_TAKE,   /* hand off a job; number: the job; waits for space in its queue */
-    CRN_OP_START,  /* number: job that leaves its queue, on the lane that it is bound to */
-    CRN_OP_LOOP,   /* take jobs; number: the pool; amount: where to continue when there will be no
-                      more */
+    CRN_OP_START,  /* a job bound to this lane leaves its queue; number: the job */
+    CRN_OP_LOOP,   /* take jobs; number: the pool; amount: where to continue after the last job */
     CRN_OP_RETURN, /* the job is done: return to the loop */
     CRN_OP_STOP,
     CRN_OP_MORE /* number: CRN_MORES * argument + crn_more */
@@ -41,9 +40,9 @@ typedef struct crn_op {
     uint64_t number, amount;
 } crn_op;
 
-/* Operations encoded as bytes, because there are many: kind and a small number in one byte, 7 bits
- * in each further byte. Consecutive pieces of work are summed by class, so most spans need no
- * operation of their own. */
+/* Operations as bytes, because there are many: kind and a small number in one byte, 7 bits in each
+ * further byte. Consecutive work is summed by class, so most spans need no operation of their own.
+ */
 typedef struct crn_code {
     uint8_t *bytes;
     uint64_t size, room;
@@ -85,52 +84,52 @@ typedef struct crn_job {
     uint32_t lane;    /* lane that ran it */
     uint32_t members; /* number of spans below its adoption */
     uint32_t kind;
-    uint64_t first; /* its first operation in the lane's code */
-    uint64_t taken; /* recorded times: handed off, begun, ended */
+    uint64_t first; /* offset of its first operation in the lane's code */
+    uint64_t taken; /* recorded times: handed off; below: begun, ended */
     uint64_t start, end;
-    uint64_t room_at; /* recorded time at which its queue had space for it */
+    uint64_t room_at; /* recorded time from which its queue had space for it */
     bool movable;
     bool outer; /* other jobs began within it */
     bool dated; /* `taken` was recorded; otherwise it is an upper bound */
 } crn_job;
 
-/* A job that a full queue dropped in the recording. Copies have the numbers behind those of jobs.
- */
+/* A copy of a job, for a job that a full queue dropped in the recording. Numbered behind jobs. */
 typedef struct crn_copy {
     uint32_t job;    /* the job whose operations it has */
     uint32_t parent; /* span that handed it off */
-    uint64_t taken;  /* when */
+    uint64_t taken;  /* estimated time of the hand-off */
 } crn_copy;
 
-/* A timer of a lane, noted or detected. Spans of the block begin when it fires, or end then. */
+/* A timer of a lane, noted or detected. When it fires, spans of the block begin, or end if
+ * `at_end`. */
 typedef struct crn_timer {
     uint32_t lane, block;
     bool at_end, noted;
     bool relative;        /* it fires a period after it last fired: a limited rate */
-    double period, phase; /* ns; phase: a moment at which it fires, since the origin */
-    double longest; /* the period may be a fraction of `period`, but waits were not longer than
-                       this; 0: the period is certain */
+    double period, phase; /* ns; phase: a moment, since the origin, at which it fires */
+    double longest; /* longest recorded wait, if the true period may be a fraction of `period`; 0:
+                       `period` is certain */
 } crn_timer;
 
-/* A span that has a lock. */
+/* A span in which its lane has a lock. */
 typedef struct crn_hold {
     uint32_t span;
-    uint64_t until; /* recorded end of the span that had the lock before; 0: none */
+    uint64_t until; /* recorded end of the span that had the lock before; 0: the first */
 } crn_hold;
 
 /* A lane that continued later than it could have. */
 typedef struct crn_wake {
     uint64_t from, to;
-    uint32_t lane, span; /* span: the one that came next */
+    uint32_t lane, span; /* span: with which it continued */
 } crn_wake;
 
-/* A condition for several things. The first job_count of the gates are those of jobs. */
+/* A gate opens after its signals. The first job_count gates are those of jobs. */
 typedef struct crn_gate {
     uint32_t pending;
-    uint64_t until; /* recorded time of the last of them */
+    uint64_t until; /* recorded time of the last signal */
 } crn_gate;
 
-/* An event within a span other than begins and ends of spans. */
+/* An event in a span, other than a begin or an end. */
 typedef enum crn_point_kind { CRN_POINT_SIGNAL, CRN_POINT_TAKE, CRN_POINT_WAIT } crn_point_kind;
 
 typedef struct crn_point {
@@ -140,7 +139,7 @@ typedef struct crn_point {
     crn_point_kind kind;
 } crn_point;
 
-/* The gate at which a span's begin waits; CRN_NONE while it has none. */
+/* The gate at which a span's begin waits; CRN_NONE: not made yet. */
 typedef struct crn_begin_gate {
     uint32_t span, gate;
 } crn_begin_gate;
@@ -148,25 +147,24 @@ typedef struct crn_begin_gate {
 /* Jobs whose first spans are of the same block. */
 typedef struct crn_kind {
     uint32_t block;
-    uint32_t pool;     /* CRN_NONE: no job of this kind can move between lanes */
-    uint32_t jobs;     /* number of jobs that can move */
-    uint32_t queue;    /* index among the pool's queues: a queue of its own, or the shared one */
+    uint32_t pool;     /* CRN_NONE: its jobs cannot move between lanes */
+    uint32_t jobs;     /* number of movable jobs */
+    uint32_t queue;    /* index of its queue among the pool's, which other kinds may share */
     uint32_t capacity; /* as recorded; 0: unlimited */
     crn_full full;
-    bool affects; /* such jobs hand off, wait, or are waited for */
+    bool affects; /* its jobs hand off, wait, or are awaited */
 } crn_kind;
 
 typedef struct crn_lane_plan {
     crn_code code;
-    uint64_t loop;   /* operation at which it takes jobs */
+    uint64_t loop;   /* offset of its loop operation */
     uint32_t pool;   /* CRN_NONE: takes only jobs that are bound to it */
     uint64_t serves; /* bitmap of the pool's queues that it takes from */
 } crn_lane_plan;
 
 enum { CRN_QUEUES = 64 };
 
-/* Jobs of one kind are taken first in, first out. Each kind of a pool has its own queue; if there
- * are more than CRN_QUEUES kinds they share one. */
+/* A pool. Each kind has its own queue, first in, first out; more than CRN_QUEUES share one. */
 typedef struct crn_pool_plan {
     crn_replay_pool facts;
     uint32_t *kinds; /* facts.kinds entries */
@@ -198,15 +196,14 @@ struct crn_replay {
     uint32_t gate_count, gate_room;
     crn_gate *gates; /* only during construction */
 
-    /* What a run needs of jobs and gates; compact, because there can be one for every second
-     * span. */
+    /* Jobs and gates as runs need them, compact because every second span can have one. */
     const uint8_t **job_code; /* by job or copy: its first operation */
     uint32_t *job_kind; /* by job or copy: its kind, plus CRN_JOB_MOVABLE if any lane of the pool
                            may run it */
-    uint32_t *pending;  /* by gate: number of things it waits for */
+    uint32_t *pending;  /* by gate: number of its signals */
 
     uint32_t begin_gate_count;
-    crn_begin_gate *begin_gates; /* by span; only during construction */
+    crn_begin_gate *begin_gates; /* sorted by span; only during construction */
 
     uint32_t point_count, point_room;
     crn_point *points;     /* only during construction */
@@ -228,9 +225,9 @@ struct crn_replay {
     uint32_t watched_block;
     bool every;
     uint32_t watched_count;
-    uint64_t *watched;       /* bitmap by span: its begin and end are operations */
+    uint64_t *watched;       /* bitmap by span: begin and end are operations */
     uint32_t *watched_first; /* by 64 spans: number of watched spans before them */
-    uint32_t *above;         /* by watched index: the nearest watched ancestor; CRN_NONE: none */
+    uint32_t *above;         /* by watched index: the nearest watched ancestor's index; CRN_NONE */
     crn_latency recorded;
 
     uint32_t timer_count, timer_room;
@@ -242,9 +239,9 @@ struct crn_replay {
     uint32_t wake_count, wake_room;
     crn_wake *wakes;       /* slow wake-ups; only during construction */
     uint64_t origin, last; /* first begin and last end */
-    crn_trace *own;        /* `trace` if it is a part of the one given; else NULL */
+    crn_trace *own;        /* `trace` if crn_replay_leave_out made it; else NULL */
 
-    float *working; /* by span: share of self time that is work; NULL: all of it; only during
+    float *working; /* by span: share of self time that is work; NULL: 1 for all; only during
                        construction */
 };
 
@@ -261,9 +258,9 @@ static inline uint32_t crn_work_class(const crn_replay *replay, uint32_t span)
     return crn_replay_block(replay, span) * 2 + (!replay->kept || replay->kept[span]);
 }
 
-/* Returns the part of a trace without waits that jobs tell, too, with the numbers that its spans
- * have in the whole one, and changes setup->kept to that of the part. Free these two with crn_free.
- * NULL if nothing is left out. */
+/* Returns a part of `trace` without the waits that jobs describe, too; NULL if it has none of
+ * these. Sets `*origins`, by span, to its number in `trace`, and replaces setup->kept by that of
+ * the part. Free both with crn_free. */
 crn_trace *crn_replay_leave_out(const crn_trace *trace, crn_replay_setup *setup,
                                 uint32_t **origins);
 
@@ -273,7 +270,7 @@ static inline uint32_t crn_replay_at(const crn_replay *replay, uint32_t place)
     return replay->order ? replay->order[place] : place;
 }
 
-/* Returns true if the left of two spans of a lane comes first. */
+/* Returns true if `left` precedes `right`, two spans of a lane. */
 static inline bool crn_replay_is_before(const crn_replay *replay, uint32_t left, uint32_t right)
 {
     if (!replay->order)
@@ -317,8 +314,7 @@ static inline bool crn_is_meant(const crn_replay *replay, uint32_t span)
                      rest != CRN_REST_CONDITION && rest != CRN_REST_SEMAPHORE;
 }
 
-/* Returns the job that a span begins; the gate at which its begin waits. CRN_NONE if there is
- * none. */
+/* Return the job that a span begins; its begin gate. CRN_NONE, NULL: it has none. */
 uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span);
 static inline uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
 {
@@ -337,8 +333,8 @@ typedef enum crn_event_kind { CRN_EVENT_BEGIN, CRN_EVENT_END, CRN_EVENT_POINT } 
 typedef struct crn_event {
     crn_event_kind kind;
     uint32_t which; /* index of the span or point */
-    uint32_t slot;  /* of a span: smallest number that no other open span has */
-    uint32_t owner; /* innermost open span before the event, CRN_NONE if there is none */
+    uint32_t slot;  /* of a span: a number that no other open span has */
+    uint32_t owner; /* innermost open span before the event; CRN_NONE: no open span */
     uint64_t time;
 } crn_event;
 
@@ -347,17 +343,17 @@ typedef struct crn_open {
     uint32_t span, slot;
 } crn_open;
 
-/* Points must be sorted, or not exist yet. */
+/* Points must be sorted, or not made yet. */
 typedef struct crn_walk {
     const crn_replay *replay;
     uint8_t *over;       /* bitmap by span: it has ended; walks can share it */
     uint32_t next, last; /* indices into order */
     uint32_t next_point, last_point;
-    /* Open spans: `nested` is a stack of those that ended before all others open at their begin;
-     * the rest are in `heap`, earliest end on top. */
+    /* Open spans: `nested` is a stack of spans that each end before the spans below it; the rest
+     * are in `heap`, earliest end on top. */
     crn_open *nested, *heap;
     uint32_t nested_count, nested_room, heap_count, heap_room;
-    uint32_t *stack; /* open spans in the order of their begins, and some that have ended */
+    uint32_t *stack; /* open spans in the order of begin, and some ended ones */
     uint32_t stack_count, stack_room;
     uint32_t *free; /* free slots below slot_count */
     uint32_t free_count, free_room, slot_count;
@@ -387,7 +383,7 @@ enum { CRN_WRITER_OPS = 12, CRN_WRITER_SUMS = 16 };
 
 typedef struct crn_piece {
     uint32_t owner;
-    uint64_t from, amount; /* recorded begin; ns */
+    uint64_t from, amount; /* from: recorded begin; amount: ns */
 } crn_piece;
 
 typedef struct crn_writer {
@@ -397,28 +393,28 @@ typedef struct crn_writer {
     uint32_t lane;
     bool dry; /* compute without writing anything */
     bool stopped;
-    uint64_t at;             /* recorded time up to which operations are written */
+    uint64_t at;             /* recorded time up to which operations account */
     bool begun;              /* an operation has been written */
-    uint32_t job;            /* movable job that the walk is in; CRN_NONE */
-    uint32_t to_begin, open; /* spans of the job: not begun yet; open */
+    uint32_t job;            /* movable job around the event; CRN_NONE: no job */
+    uint32_t to_begin, open; /* numbers of the job's spans: to begin; open */
     bool has_loop;           /* the loop operation has been written */
-    bool waited;             /* the event before was the end of a wait for a lock */
-    bool looping;            /* after a job, before anything else */
+    bool waited;             /* the last event was the end of a wait for a lock */
+    bool looping;            /* after a job, before another event */
     uint32_t deferred;       /* gate to pass before `deferred_span` ends */
     uint32_t deferred_span;
-    /* Operations of the current event, and the index of the one that is work. */
+    /* Operations of the current event; `work` is the index of the work among them. */
     unsigned op_count, work;
     struct crn_written {
         int kind; /* crn_op_kind, or a pseudo-operation of the writer */
         uint32_t who;
         uint64_t amount;
     } ops[CRN_WRITER_OPS];
-    /* Accumulated and not yet written: work by class, or elapsed time. */
+    /* Not yet written: work by class, or delay. */
     unsigned sum_count;
     uint32_t classes[CRN_WRITER_SUMS];
     uint64_t sums[CRN_WRITER_SUMS];
     uint64_t delay;
-    uint64_t loop_at; /* position in the loop operation of the address to continue at */
+    uint64_t loop_at; /* position of the loop operation's `amount` */
 } crn_writer;
 
 void crn_writer_begin(crn_writer *writer, crn_replay *replay, uint32_t lane, uint8_t *over,
@@ -439,26 +435,26 @@ void crn_plan_pools(crn_replay *replay);    /* finds movable jobs and the lanes 
 void crn_plan_ranks(crn_replay *replay);    /* finds the priorities of pools; part of
                                                crn_plan_pools */
 void crn_plan_dropping(crn_replay *replay); /* adds copies to their kinds, or doubts */
-void crn_plan_locks(crn_replay *replay);    /* finds the spans that have a noted lock */
+void crn_plan_locks(crn_replay *replay);    /* finds spans with a noted lock */
 void crn_plan_timers(crn_replay *replay);   /* finds timers */
-void crn_plan_doubts(crn_replay *replay);   /* finds signs of waits that are not described */
-void crn_plan_watched(crn_replay *replay);  /* finds spans whose begin and end must be known */
+void crn_plan_doubts(crn_replay *replay);   /* finds signs of unknown waits */
+void crn_plan_watched(crn_replay *replay);  /* finds spans whose begin and end runs report */
 void crn_plan_working(crn_replay *replay);  /* finds self time that was off the processor */
-/* writes the operations with each piece's work, and finds slow wake-ups */
+/* writes the operations and their work, finds slow wake-ups */
 void crn_plan_code(crn_replay *replay);
-/* Adds a doubt if threads were ready without a core for long, although those that have spans did
- * not share cores. `ready`: ns, of all threads. */
+/* Adds a doubt if threads were ready for long, although lanes with spans did not share cores.
+ * `ready`: ns, of all threads. */
 void crn_plan_busy(crn_replay *replay, uint64_t ready);
 void crn_plan_recorded(crn_replay *replay); /* computes the recorded latencies */
 
-/* Returns the span's entry if it has a lock, else NULL. */
+/* Returns the hold of a span; NULL for a span without a lock. */
 const crn_hold *crn_replay_hold(const crn_replay *replay, uint32_t span);
-/* Returns the index of the lane's timer at which spans of the block begin, or end; CRN_NONE if
- * there is none. */
+/* Returns the index of the lane's timer at which spans of the block begin (`at_end`: end); CRN_NONE
+ * if the lane has no such timer. */
 uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end);
 /* Adds a doubt if the unscaled outcome drops more or fewer jobs than the program did. */
 void crn_replay_check_drops(crn_replay *replay, const crn_outcome *outcome);
-/* Adds to the facts. A doubt of the same kind about the same block is added once. */
+/* Add to the facts. A doubt of a kind about a block is added once. */
 void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
                       double period);
 void crn_replay_note_timer(crn_replay *replay, uint32_t block, double period);

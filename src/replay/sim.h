@@ -9,8 +9,8 @@
 
 typedef enum crn_lane_state {
     LANE_RUNNABLE,
-    LANE_WORKS,  /* until the virtual processor time in the heap */
-    LANE_SLEEPS, /* until a moment */
+    LANE_WORKS,  /* until a virtual processor time; in sim.working */
+    LANE_SLEEPS, /* until a moment; in sim.sleeping */
     LANE_GATED,
     LANE_LOCKED, /* waits for a lock */
     LANE_PUSHES, /* waits for space in a queue */
@@ -21,13 +21,13 @@ typedef enum crn_lane_state {
 typedef struct crn_sim_lane {
     const uint8_t *op;
     uint32_t pool;
-    uint32_t job;            /* the job that waits for space */
-    uint32_t next, previous; /* links of the list that it waits in */
+    uint32_t job;            /* job to hand off once there is space */
+    uint32_t next, previous; /* links of the list in which it waits */
     uint32_t gate;
     crn_lane_state state;
     uint64_t serves;
     bool dismissed;  /* takes no more jobs */
-    uint32_t copy;   /* job that it runs, if that is a copy; otherwise 0 */
+    uint32_t copy;   /* the copy that it runs; 0: no copy */
     uint64_t *begun; /* by slot (program.h): begin of the open span */
     uint64_t slots;
 } crn_sim_lane;
@@ -52,7 +52,7 @@ typedef struct crn_sim_lock {
 } crn_sim_lock;
 
 typedef struct crn_job_queue {
-    uint32_t base, head, tail; /* indices into sim.queued */
+    uint32_t base, head, tail; /* base: index into sim.queued; head, tail: from base */
 } crn_job_queue;
 
 typedef struct crn_sim {
@@ -63,15 +63,15 @@ typedef struct crn_sim {
     crn_sim_lane *lanes;
     double *factor;       /* by class of work */
     uint64_t first, last; /* first begin and last end of spans */
-    double now;           /* since the origin */
-    double processor;     /* processor time that each working lane has had */
+    double now;           /* ns since the origin */
+    double processor;     /* virtual processor time (simulate.c) */
     double cores;
     crn_heap working, sleeping;
     crn_lane_list runnable;
     uint32_t *pending; /* by gate */
     uint32_t *gated;   /* by gate: the lane that waits at it */
     crn_job_queue *queues;
-    uint32_t *queued;  /* ring buffers of jobs */
+    uint32_t *queued;  /* queues, with room for all jobs */
     uint32_t *arrived; /* by job: number of jobs that arrived before it */
     uint32_t arrivals;
     crn_lane_list *idle;    /* by pool */
@@ -80,9 +80,9 @@ typedef struct crn_sim {
     uint32_t *capacity;     /* by kind */
     uint32_t *to_start;     /* by queue: number of jobs that have not begun */
     crn_sim_lock *locks;    /* by block */
-    double *beats;          /* by timer: the last multiple of its period, 0: none yet */
+    double *beats;          /* by timer: its last multiple or moment; 0: not fired */
     crn_lane_list gates;    /* lanes that wait at gates */
-    uint32_t next_forced;   /* jobs below this number are ready */
+    uint32_t next_forced;   /* where break_deadlock searches on */
 } crn_sim;
 
 /* ---- waiting lanes and queues (sim_queues.c) ---- */
@@ -92,31 +92,30 @@ uint32_t crn_sim_heap_take(crn_heap *heap);
 void crn_sim_list_add(crn_sim *sim, crn_lane_list *list, uint32_t lane);
 uint32_t crn_sim_list_take(crn_sim *sim, crn_lane_list *list);
 
-/* Lets the lane continue. */
+/* Makes a lane runnable. */
 void crn_sim_wake(crn_sim *sim, uint32_t lane);
 void crn_sim_wait_at_gate(crn_sim *sim, uint32_t number, uint32_t gate);
-/* Removes one of the things that a gate waits for. */
+/* Signals a gate. Its last signal opens it. */
 void crn_sim_signal(crn_sim *sim, uint32_t gate);
 
-/* Puts a job into its queue. / Notes that one has left it, so that a lane waiting for space hands
- * off the next. */
+/* Puts a job into its queue. */
 void crn_sim_put(crn_sim *sim, uint32_t job);
 /* Removes the oldest job from the queue of a kind that waits there. */
 void crn_sim_drop(crn_sim *sim, uint32_t kind);
-/* Notes that a job will never run. */
+/* Note that a job will never run; that a job left its queue, which lets a waiting lane hand off. */
 void crn_sim_lose(crn_sim *sim, uint32_t job);
 void crn_sim_make_room(crn_sim *sim, uint32_t job);
 /* Returns the index of the queue from which the lane takes its next job, CRN_NONE if all are
  * empty. */
 uint32_t crn_sim_choose(const crn_sim *sim, const crn_sim_lane *lane);
-/* Returns true if jobs that the lane could take are still to come. */
+/* Returns true if jobs that the lane may take can still arrive. */
 bool crn_sim_may_get_job(const crn_sim *sim, const crn_sim_lane *lane);
-/* Ends the wait of idle lanes for which no more jobs can come. */
+/* Wakes idle lanes for which no more jobs can arrive. */
 void crn_sim_release_idle(crn_sim *sim, uint32_t pool);
 
 /* ---- begin and end (sim_begin.c) ---- */
 
-/* `sim` must have its replay, scenario and outcome set. */
+/* The caller sets replay, scenario and outcome of `sim`. */
 void crn_sim_begin(crn_sim *sim);
 void crn_sim_end(crn_sim *sim);
 

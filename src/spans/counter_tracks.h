@@ -25,8 +25,7 @@ typedef struct crn_counter_tracks {
 crn_counter_tracks *crn_counter_tracks_make(const crn_trace *trace);
 void crn_counter_tracks_free(crn_counter_tracks *tracks);
 
-/* The values of a counter within one pixel. `low` and `high` ignore NaN unless all values are NaN.
- */
+/* The values of a counter in one pixel. `low` and `high` ignore NaN unless all values are NaN. */
 typedef struct crn_counter_point {
     uint64_t at; /* ns, when the first was set */
     double low, high, last;

@@ -33,8 +33,7 @@ void crn_iterations_free(crn_iterations *iterations);
  * numbered spans; else with three or more spans; else of all. */
 uint32_t crn_iterations_block(const crn_spans *spans);
 
-/* A choice: the block's spans within a range of iteration numbers and of durations, both inclusive.
- */
+/* The block's spans within a range of iteration numbers and of durations, both inclusive. */
 typedef struct crn_iteration_choice {
     uint32_t block;
     int64_t first, last;

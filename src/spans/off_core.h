@@ -19,8 +19,7 @@ typedef struct crn_off_sums {
     crn_off_times *before; /* by entry: sums over the entries before it */
 } crn_off_sums;
 
-/* Makes the sums of one lane of `entries`, which are sorted by lane. Free `before` with crn_free.
- */
+/* Makes the sums of one lane. `entries` are sorted by lane. Free `before` with crn_free. */
 crn_off_sums crn_off_sums_of(const crn_off_core *entries, uint32_t count, uint32_t lane);
 
 /* Returns the times between two moments (ns). Until its first entry, soon after its begin, a thread

@@ -17,8 +17,7 @@ typedef struct writer {
     crn_saving *saving;
     const crn_trace *trace;
     uint32_t *lane_first; /* by lane: its first span */
-    uint64_t
-        zero; /* clock value of the trace's begin; not 0, because a start of 0 means "no span" */
+    uint64_t zero; /* clock value of the trace's begin; not 0: a start of 0 means "no span" */
     /* Next entries to write. off_core is sorted by lane, the other arrays by span. */
     uint32_t attribute, edge, counter, event, handoff, remote, weight, off_core;
     uint32_t histogram; /* next histogram, by lane */

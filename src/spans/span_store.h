@@ -95,12 +95,11 @@ typedef struct crn_span_store {
     uint32_t *first_child, *children; /* children of span s: first_child[s] to first_child[s +
                                          1]; NULL until crn_store_children */
 
-    const crn_trace
-        *trace;     /* the trace from which the store was made; NULL: the file is read in place */
-    crn_trace *own; /* `trace` if the store owns it, else NULL */
-    const crn_trace *more; /* processes, origins, histograms, remote parents and counts of lost
-                              spans, as in crn_trace; NULL unless read */
-    crn_trace *own_more;   /* `more` if the store owns it and it is not `own` */
+    const crn_trace *trace; /* the store is made from it; NULL: the file is read in place */
+    crn_trace *own;         /* `trace` if the store owns it, else NULL */
+    const crn_trace *more;  /* processes, origins, histograms, remote parents and counts of lost
+                               spans, as in crn_trace; NULL unless read */
+    crn_trace *own_more;    /* `more` if the store owns it and it is not `own` */
     cairn_priv_span *made;
     uint64_t *made_ends; /* ends of open spans by span, ns; NULL: all are `length` */
     crn_bytes strings;

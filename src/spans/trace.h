@@ -152,9 +152,8 @@ typedef struct crn_trace {
         key_count;
 
     crn_span *spans;
-    uint64_t
-        *cpu; /* processor time by span, ns; UINT64_MAX: not measured; NULL: for no span measured */
-    uint64_t *ready;                 /* time ready by span; values as in `cpu` */
+    uint64_t *cpu;   /* by span, ns; UINT64_MAX: not measured; NULL: measured for no span */
+    uint64_t *ready; /* time ready by span; values as in `cpu` */
     crn_span_weight *weights;        /* sorted by span, at most one each */
     crn_attribute *attributes;       /* sorted by span */
     crn_span_edge *edges;            /* sorted by `from` */
@@ -174,11 +173,10 @@ typedef struct crn_trace {
     crn_trace_process *processes;
     const char **keys;
 
-    uint64_t dropped; /* spans that were lost for lack of space */
-    uint64_t limited,
-        late;          /* parts of `dropped`: at the limit; because no prepared space was ready */
-    uint64_t recycled; /* overwritten spans (ring) */
-    uint64_t skipped;  /* spans of trees that were not sampled */
+    uint64_t dropped;       /* spans that were lost for lack of space */
+    uint64_t limited, late; /* of these: at the limit; for lack of prepared space */
+    uint64_t recycled;      /* overwritten spans (ring) */
+    uint64_t skipped;       /* spans of trees that were not sampled */
     uint64_t trees_skipped;
     uint64_t details_dropped; /* attributes and edges that were lost for lack of space */
     uint64_t dangling;        /* edges to spans that are not in the trace */

@@ -193,8 +193,7 @@ static uint32_t first_of_lane(const crn_trace *trace, uint32_t lane)
 typedef struct origin {
     uint32_t upper, first, count; /* first, count: spans of the trace */
     uint32_t lane;
-    uint64_t key,
-        place; /* key of the process; position of the first span in the capture that recorded it */
+    uint64_t key, place; /* key of the process; position of the first span when recorded */
 } origin;
 
 typedef struct origins {
@@ -272,8 +271,7 @@ static int compare_handoffs(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Makes the span's hand-off time unknown: a local hand-off says nothing about the remote parent's.
- */
+/* Makes a span's hand-off time unknown: a local one says nothing about the remote parent's. */
 static void note_handoff(crn_trace *trace, uint32_t before, uint32_t span)
 {
     crn_span_handoff key = {.span = span};
