@@ -66,8 +66,7 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Makes a begin gate, which may remain unused, for each span with edges to spans that it follows.
- */
+/* Makes a begin gate, perhaps unused, for each span with edges to spans that it follows. */
 static void make_begin_gates(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Latency: from a span's begin to the end of everything that it caused. Latencies are stored
- * exactly up to a limit; beyond it they are counted in bins.
+ * Latency: from a span's begin to the end of everything that it caused. Stores latencies exactly up
+ * to a limit, counts more in bins.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 /* ---- lengths ---- */
 
 enum {
-    EXACTLY = 1 << 17, /* number of latencies that are stored exactly */
-    FINE_BITS = 10,    /* 1 << this bins in each power of two */
+    EXACTLY = 1 << 17, /* number of latencies stored exactly */
+    FINE_BITS = 10,    /* 1 << FINE_BITS bins in each power of two */
     BINS = (65 - FINE_BITS) << FINE_BITS
 };
 
@@ -24,7 +24,7 @@ static uint32_t bin_of(uint64_t length)
     return (shift << FINE_BITS) + (uint32_t)(length >> shift);
 }
 
-/* Returns the middle of a bin. */
+/* Returns the middle of a bin, in ns. */
 static uint64_t length_of(uint32_t bin)
 {
     if (bin < (2 << FINE_BITS))
@@ -101,8 +101,8 @@ static crn_latency latency_of(const crn_lengths *lengths, uint64_t whole)
 
 /* ---- spans that outlast their parents ---- */
 
-/* Raises each end to the latest end of its descendants, from the innermost outwards. Parents have
- * no cycles (crn_trace). */
+/* Raises each span's end to the latest end of its descendants, from the innermost outwards. Parents
+ * form no cycles (crn_trace). */
 static void raise_ends(const crn_replay *replay, uint64_t *ends)
 {
     uint32_t count = replay->watched_count;
@@ -130,15 +130,15 @@ static bool counts(const crn_replay *replay, uint32_t span)
 
 enum { DROPPED = 1, RAN = 2 };
 
-/* Sets a bit of a watched span and of those above it. */
+/* Sets a bit of a watched span and of its watched ancestors. */
 static void set_above(const crn_replay *replay, uint8_t *bits, uint32_t place, uint8_t bit)
 {
     for (uint32_t at = place; at != CRN_NONE && !(bits[at] & bit); at = replay->above[at])
         bits[at] |= bit;
 }
 
-/* Returns, by watched index, whether jobs that the span asked for ran or were dropped by a full
- * queue. Adds the ends of copies to the spans that handed these off. */
+/* Returns, by watched index, RAN and DROPPED, if jobs below the span ran or were dropped by a full
+ * queue. Raises the ends of spans that handed off copies to the ends of these. */
 static uint8_t *find_dropped(const crn_replay *replay, const uint64_t *begins, uint64_t *ends,
                              const uint64_t *copy_ends)
 {
@@ -161,7 +161,7 @@ static uint8_t *find_dropped(const crn_replay *replay, const uint64_t *begins, u
     return bits;
 }
 
-/* Adds the watched spans; times are by watched index. */
+/* Adds the latencies of watched spans. Times are by watched index. */
 static void add_watched(const crn_replay *replay, const uint64_t *begins, const uint64_t *ends,
                         const uint64_t *copy_ends, crn_lengths *lengths)
 {

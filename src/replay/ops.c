@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Converts a lane's recording into operations. The time between two events is work of the
- * innermost span, or a wait with a known cause, or neither. Events are processed one at a time,
- * because the amount of work depends on what other lanes do meanwhile.
+ * Converts a lane's recording into operations. The time between two events is work of the innermost
+ * span, a wait with a known cause, or neither. The caller advances event by event, because the
+ * amount of work depends on what other lanes do meanwhile.
  */
 #include <string.h>
 
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Pseudo-operations of the writer: the code of a job begins; the code of a lane continues after its
- * loop. */
+/* Pseudo-operations of the writer: a job's code begins; a lane's code continues after its loop. */
 enum { WRITER_JOB = 32, WRITER_BEHIND };
 
 static void emit(crn_writer *writer, int kind, uint32_t who, uint64_t amount)
@@ -44,7 +43,7 @@ static void work(crn_writer *writer, uint32_t owner, uint64_t time)
     }
 }
 
-/* Writes that the lane was occupied up to `to`, with `owner` as the innermost span. */
+/* Accounts for the time up to `to`, with `owner` as the innermost span. */
 static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
 {
     uint64_t from = writer->at;
@@ -60,7 +59,7 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
             rest == CRN_REST_SEMAPHORE)
             emit(writer, CRN_OP_DELAY, 0, to - from);
         else if (rest == CRN_REST_WAIT)
-            return; /* the span that has the lock begins next, and accounts for this time */
+            return; /* the span with the lock begins next and accounts for it */
         else if (rest == CRN_REST_TIMER)
             emit(writer, CRN_OP_UNTIL, 0, to - writer->replay->origin);
         else
@@ -69,9 +68,9 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
     writer->at = to;
 }
 
-/* The lane was idle from `free`, could continue at `ready` and did so at `time`. A normal wake-up
- * takes a moment; if it took longer there is another reason, perhaps no free processor, which is
- * decided later. */
+/* Writes a wake-up: the lane was idle from `free`, could continue at `ready` and did at `time`. If
+ * this took longer than a normal wake-up, notes it; cores.c decides whether a processor was free.
+ */
 static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t time, uint32_t span)
 {
     crn_replay *replay = writer->replay;
@@ -86,7 +85,7 @@ static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t tim
     emit(writer, CRN_OP_DELAY, 0, took < CRN_REPLAY_WAKE_NS ? took : CRN_REPLAY_WAKE_NS);
 }
 
-/* Writes that the lane, within `owner`, waited at most until `until` and continued at `to`. */
+/* Writes that the lane, in `owner`, waited until `until` and continued at `to`, or did not wait. */
 static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint64_t to)
 {
     if (until > writer->at)
@@ -95,8 +94,8 @@ static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint
         pass(writer, owner, to);
 }
 
-/* Up to the moment of the lane's timer, if there is one for this event. The wait may be in the self
- * time of the span around it. */
+/* Writes the wait for the lane's timer, if the event has one; else returns false. The wait may be
+ * self time of the span around. */
 static bool pass_timer(crn_writer *writer, const crn_event *event)
 {
     const crn_replay *replay = writer->replay;
@@ -117,7 +116,7 @@ static bool pass_timer(crn_writer *writer, const crn_event *event)
     return true;
 }
 
-/* Takes the lock that the span has, after waiting for it. */
+/* Writes the wait for the span's lock; returns false if it has none. */
 static bool pass_lock(crn_writer *writer, const crn_event *event)
 {
     const crn_hold *hold = crn_replay_hold(writer->replay, event->which);
@@ -157,8 +156,8 @@ static void end_movable(crn_writer *writer)
     writer->looping = true;
 }
 
-/* Writes what follows a worker's last job: the lane waited for further jobs until it learned that
- * there are none. */
+/* Leaves the loop after a worker's last job: the lane waited until it learned that no more jobs
+ * come. */
 static void leave_loop(crn_writer *writer, uint64_t time)
 {
     if (!writer->looping)
@@ -186,8 +185,8 @@ static bool is_inside(const crn_writer *writer, uint32_t span)
            !crn_replay_is_before(writer->replay, span, writer->replay->jobs[writer->job].span);
 }
 
-/* Spans within a job use other slots, because the lane that runs it may have open spans of its
- * own. */
+/* Writes an event that runs report. Spans in a job use other slots, as the lane that runs the job
+ * may have open spans. */
 static void emit_event(crn_writer *writer, const crn_event *event, bool inside, bool outermost)
 {
     const crn_replay *replay = writer->replay;
@@ -256,7 +255,8 @@ static void write_end(crn_writer *writer, const crn_event *event)
         end_movable(writer);
 }
 
-/* Returns until when the span waited: consecutive waits are one, for the last of them. */
+/* Returns the time until which a span waited. Consecutive waits count as one, for the last signal.
+ */
 static uint64_t waited_until(const crn_writer *writer, uint32_t point)
 {
     const crn_replay *replay = writer->replay;
@@ -278,8 +278,7 @@ static void write_wait(crn_writer *writer, const crn_event *event)
     const crn_point *point = &writer->replay->points[event->which];
     if (event->owner != point->span && point->time == writer->replay->gates[point->target].until &&
         writer->deferred == CRN_NONE) {
-        /* The span did something else when the awaited thing happened: it can only have waited at
-         * its end. */
+        /* The span had an open inner span when the awaited event happened: it waited at its end. */
         writer->deferred = point->target;
         writer->deferred_span = point->span;
         return;
@@ -313,7 +312,7 @@ static void write_point(crn_writer *writer, const crn_event *event)
 
 /* ---- encoding ---- */
 
-/* Writes the accumulated work or delay; only one of the two is nonzero. */
+/* Writes the accumulated work or delay, one of which is 0. */
 static void flush(crn_writer *writer, crn_code *code)
 {
     for (unsigned i = 0; i < writer->sum_count; i++)
@@ -324,7 +323,7 @@ static void flush(crn_writer *writer, crn_code *code)
     writer->delay = 0;
 }
 
-/* Returns the sum, saturated: a damaged file can contain any time. */
+/* Returns the sum, saturated, as a damaged file can have any time. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     enum { BITS = 60 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pools: lanes that take the same kinds of jobs, so that any of them may take the next one. A lane
- * belongs to a pool if everything else it does comes before its first or after its last job.
+ * Pools: lanes that take the same kinds of jobs, so that any of them may take the next job. A lane
+ * belongs to a pool if all else that it does comes before its first or after its last job.
  */
 #include <stdlib.h>
 
@@ -12,15 +12,15 @@
 
 typedef struct lane_scan {
     crn_replay *replay;
-    uint32_t job;      /* current job, CRN_NONE if outside of jobs */
-    uint32_t first;    /* the job's first span: later spans on the lane began within it */
+    uint32_t job;      /* current job; CRN_NONE: outside of jobs */
+    uint32_t first;    /* first span of the job; later spans of the lane are in the job */
     uint32_t to_begin; /* number of the job's spans that have not begun */
     uint32_t open;     /* number of its open spans */
     bool had_jobs, left_loop, tangled;
 } lane_scan;
 
-/* The life of a thread can itself be handed off, as one job that contains the jobs which the thread
- * takes. Such outer jobs are ignored here. Jobs are sorted by lane and begin. */
+/* Finds outer jobs, which pools ignore: a thread can itself be a job, which contains the jobs that
+ * the thread takes. Jobs are sorted by lane and begin. */
 static void find_outer(crn_replay *replay)
 {
     for (uint32_t j = 0; j + 1 < replay->job_count; j++)
@@ -28,7 +28,7 @@ static void find_outer(crn_replay *replay)
                                 replay->jobs[j + 1].start < replay->jobs[j].end;
 }
 
-/* Notes an event outside of a job: if more jobs follow, the lane is not a pure worker. */
+/* Notes an event outside of jobs. If more jobs follow it, the lane is no worker. */
 static void note_outside_event(lane_scan *scan)
 {
     scan->left_loop |= scan->had_jobs;
@@ -69,7 +69,7 @@ static void see_end(lane_scan *scan, uint32_t span)
         scan->job = CRN_NONE;
 }
 
-/* Returns true if the lane runs jobs in a loop, with other things only before and after. */
+/* Returns true if a lane runs jobs in a loop, with other events only before and after. */
 static bool is_worker(crn_replay *replay, uint32_t lane, uint8_t *over)
 {
     lane_scan scan = {.replay = replay, .job = CRN_NONE};
@@ -106,7 +106,7 @@ static uint32_t root_of(uint32_t *parents, uint32_t at)
     return at;
 }
 
-/* Joins kinds of which a lane takes both. */
+/* Joins kinds that one lane takes. */
 static void join_kinds(crn_replay *replay, uint32_t *parents)
 {
     uint32_t *of_lane = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *of_lane);
@@ -165,11 +165,11 @@ static void make_pools(crn_replay *replay)
     crn_free(pools);
 }
 
-/* Assigns lanes to the pools of jobs. A lane that took many jobs and never a certain kind does not
- * take that kind; of a lane with few jobs that is unknown. */
+/* Assigns lanes to pools. A lane that took many jobs serves only the queues from which it took
+ * some; a lane with few jobs may serve all. */
 static void assign_lanes(crn_replay *replay)
 {
-    enum { MANY = 8 }; /* jobs, for each kind */
+    enum { MANY = 8 }; /* jobs for each queue */
     uint32_t lanes = replay->trace->lane_count;
     uint32_t *taken = crn_calloc(lanes + (size_t)1, sizeof *taken);
     for (uint32_t j = 0; j < replay->job_count; j++) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * Uses the recorded processor time of spans: self time off the processor was a wait of unknown
- * cause, and keeps its recorded length in a scenario. Time in which a thread was ready without a
- * core is no wait; only where it is not recorded must there have been a core for each thread.
+ * cause, and keeps its length in a scenario. Ready time is no wait. Processor time is used only if
+ * ready time is recorded or no processor was shared.
  */
 #include <math.h>
 
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Shares below this are within the error of reading the clock. */
+/* Less work is within the error of reading the clock. */
 enum { LEAST_NS = 10000 };
 #define NEARLY_ALL 0.95
 
-/* Returns the time in which a span worked or wanted to; below 0 if not known. */
+/* Returns a span's processor and ready time in ns; below 0 if unknown. */
 static double active_time(const crn_trace *trace, uint32_t span)
 {
     if (trace->cpu[span] == UINT64_MAX)
@@ -22,7 +22,7 @@ static double active_time(const crn_trace *trace, uint32_t span)
     return (double)trace->cpu[span] + (ready ? (double)trace->ready[span] : 0);
 }
 
-/* Returns, by span, active time without that of children on the same lane; below 0 if not known. */
+/* Returns, by span, active time without that of children on its lane; below 0 if unknown. */
 static double *own_active_time(const crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
@@ -39,7 +39,7 @@ static double *own_active_time(const crn_replay *replay)
     return own;
 }
 
-/* Returns, by span, the recorded share of self time that is work. */
+/* Returns, by span, self time without known waits, in ns. */
 static double *work_of_spans(crn_replay *replay)
 {
     double *work = crn_calloc(replay->trace->span_count + (size_t)1, sizeof *work);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Learns the order in which a pool takes jobs of different kinds from what its lanes did when they
- * had a choice: oldest first, or some kinds before others.
+ * Learns the order in which a pool takes jobs of different kinds, oldest first or by kind, from
+ * what its lanes took when jobs of several kinds were ready.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* A rule is rejected if it fails in more choices than these: a fixed number, and a fraction 1 /
- * PART. */
+/* "Oldest first" is rejected if at least FEW choices, and more than 1 / PART of them, contradict
+ * it. */
 enum { FEW = 8, PART = 10 };
 
 typedef struct pick {
@@ -31,12 +31,12 @@ static int compare_picks(const void *left, const void *right)
 }
 
 typedef struct choices {
-    const pick *ready;                    /* the pool's jobs, grouped by queue, sorted by the
-                                             time at which they were ready */
+    const pick
+        *ready; /* the pool's jobs, sorted by queue, then by the time at which they were ready */
     uint32_t first[CRN_QUEUES + 1];       /* first job of each queue */
     uint32_t begun[CRN_QUEUES];           /* number of jobs taken from each queue */
-    uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* won[a][b]: a's job was taken while b's was ready */
-    uint32_t overtook;                    /* the taken job was not the oldest */
+    uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* won[a][b]: jobs of a taken while one of b was ready */
+    uint32_t overtook;                    /* choices in which the taken job was not the oldest */
     uint32_t contested;
 } choices;
 
@@ -60,7 +60,7 @@ static void see_pick(const crn_replay *replay, choices *choices, uint32_t queues
     choices->overtook += overtook;
 }
 
-/* Sorts kinds by the number of others that they were preferred to. */
+/* Ranks each queue by the number of queues preferred to it. */
 static void rank(const choices *choices, crn_pool_plan *pool)
 {
     for (uint32_t q = 0; q < pool->queue_count; q++) {
@@ -70,8 +70,7 @@ static void rank(const choices *choices, crn_pool_plan *pool)
     }
 }
 
-/* `picks`: the pool's jobs in the order of their begins; `ready`: grouped by queue, by
- * readiness. */
+/* Learns a pool's order. `picks`: its jobs by begin; `ready`: by queue, then time ready. */
 static void learn(crn_replay *replay, crn_pool_plan *pool, const pick *picks, const pick *ready,
                   uint32_t count, uint64_t *free)
 {

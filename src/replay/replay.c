@@ -35,7 +35,7 @@ bool crn_replay_read_period(const char *text, uint64_t *period)
     return false;
 }
 
-/* Reads the part of a queue's note behind its capacity. */
+/* Reads what follows the capacity in a queue's note. */
 static crn_full read_full(const char *value)
 {
     const char *comma = strchr(value, ',');
@@ -44,7 +44,7 @@ static crn_full read_full(const char *value)
     return comma && strcmp(comma + 1, "drop-newest") == 0 ? CRN_FULL_DROPS_NEWEST : CRN_FULL_WAITS;
 }
 
-/* Sets what the blocks NAME and NAME.PART of a condition variable or semaphore are. */
+/* Sets `rest` of blocks NAME and NAME.PART, for a condition variable or semaphore. */
 static void read_parts(crn_replay_setup *setup, const crn_profile *profile, const char *name,
                        crn_rest rest)
 {
@@ -101,10 +101,7 @@ static uint64_t ready_time(const crn_profile *profile)
 
 crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
 {
-    enum {
-        MOST_NOTES = 1000
-    }; /* limit on notes about blocks, each of which is searched for
-          among all blocks */
+    enum { MOST_NOTES = 1000 }; /* limit on notes, each of which is searched for among all blocks */
     crn_replay_setup setup = {.block_count = profile->block_count, .ready = ready_time(profile)};
     setup.capacity = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.capacity);
     setup.full = crn_calloc(profile->block_count + (size_t)1, 1);
@@ -136,7 +133,7 @@ static void describe_pools(crn_replay *replay)
     for (uint32_t p = 0; p < replay->pool_count; p++) {
         crn_pool_plan *pool = &replay->pools[p];
         uint32_t *blocks = crn_calloc(pool->facts.kinds + (size_t)1, sizeof *blocks);
-        /* Only CRN_QUEUES kinds have priorities. */
+        /* At most CRN_QUEUES kinds have priorities. */
         for (uint32_t k = 0; k < pool->facts.kinds; k++) {
             uint32_t at = k, rank = pool->rank[k % CRN_QUEUES];
             while (pool->facts.by_kind && at &&
@@ -152,8 +149,8 @@ static void describe_pools(crn_replay *replay)
     }
 }
 
-/* Converts jobs and gates to the compact form that runs need, a quarter of the memory. Kinds are
- * numbered like blocks, below 2^31, so the highest bit is free. */
+/* Converts jobs and gates to the compact form for runs, a quarter of the memory. There are fewer
+ * than 2^31 kinds, so the highest bit is free. */
 static void compact_for_runs(crn_replay *replay)
 {
     uint32_t jobs = replay->job_count, gates = replay->gate_count;
@@ -366,7 +363,7 @@ uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const ui
     enum { UNKNOWN, APART, BELOW };
     uint8_t *below = crn_calloc(trace->span_count + (size_t)1, 1);
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        /* Walks up to an ancestor with a known answer, then back down. */
+        /* Walks up to an ancestor with a known result, then back down. */
         uint32_t top = s, parent;
         while (below[top] == UNKNOWN && (parent = trace->spans[top].parent) != CRN_SPAN_NONE &&
                !ends_path(trace, block_count, top, path, length))

@@ -102,10 +102,10 @@ void crn_lengths_add(crn_lengths *lengths, uint64_t length);
 void crn_lengths_free(crn_lengths *lengths);
 
 typedef struct crn_outcome {
-    uint64_t length; /* ns from the first begin to the last end */
-    uint64_t begin;  /* first begin, ns since the capture began */
-    uint64_t *
-        begins; /* by watched index, ns since the capture began; by span if the setup has `every` */
+    uint64_t length;   /* ns from the first begin to the last end */
+    uint64_t begin;    /* first begin, ns since the capture began */
+    uint64_t *begins;  /* by watched index, ns since the capture began; by span if the setup has
+                          `every` */
     uint64_t *ends;    /* ends, by the same index */
     uint64_t loosened; /* waits that would not have ended and were cut short */
     uint64_t late;     /* missed moments of timers, where no note says what the program does then */

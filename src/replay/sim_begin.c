@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Begin of a run, with the lanes of the scenario, and its end.
+ * Begins a run, with the scenario's number of lanes, and ends it.
  */
 #include "base/memory.h"
 #include "replay/sim.h"
@@ -15,8 +15,8 @@ static uint32_t lanes_wanted(const crn_sim *sim, const crn_pool_plan *pool)
     return wanted ? wanted : pool->facts.lanes;
 }
 
-/* Sets the number of a pool's lanes. Remaining recorded lanes take over the queues of removed ones;
- * added lanes take what the recorded ones take, in turn. */
+/* Sets the number of a pool's lanes. If lanes are removed, the others serve all queues. Added lanes
+ * serve the queues of the recorded lanes in turn. */
 static void set_lane_count(crn_sim *sim, const crn_pool_plan *pool, uint32_t number)
 {
     uint32_t wanted = lanes_wanted(sim, pool), had = pool->facts.lanes;
@@ -163,7 +163,7 @@ void crn_sim_begin(crn_sim *sim)
     begin_lanes(sim);
 }
 
-/* Ends a simulation. Its length is from the first begin to the last end, as in the recording. */
+/* Ends a simulation. Its length, as in the recording, is from the first begin to the last end. */
 void crn_sim_end(crn_sim *sim)
 {
     free_all(sim);

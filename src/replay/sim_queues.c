@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data structures of waiting lanes: heaps by the time to continue, lists, gates, and job queues.
+ * Data structures of waiting lanes: heaps, lists, gates and job queues.
  */
 #include "replay/sim.h"
 
@@ -66,7 +66,7 @@ void crn_sim_wake(crn_sim *sim, uint32_t lane)
     crn_sim_list_add(sim, &sim->runnable, lane);
 }
 
-/* Removes the lane from the list of lanes at gates; it can be anywhere in it. */
+/* Wakes a lane at a gate. It can be anywhere in the list of such lanes. */
 static void leave_gate(crn_sim *sim, uint32_t number)
 {
     const crn_sim_lane *lane = &sim->lanes[number];
@@ -98,7 +98,7 @@ static const crn_kind *kind_of(const crn_sim *sim, uint32_t job)
     return &sim->replay->kinds[crn_job_kind_of(sim->replay, job)];
 }
 
-/* Wakes the first idle lane that takes jobs of the queue. */
+/* Wakes the first idle lane that serves the queue. */
 static void wake_idle(crn_sim *sim, uint32_t pool, uint32_t place)
 {
     uint32_t before = CRN_NONE, lane = sim->idle[pool].first;
@@ -145,8 +145,7 @@ void crn_sim_put(crn_sim *sim, uint32_t job)
         enqueue(sim, job);
 }
 
-/* Counts a job as dropped, which waits in a full queue, or which a lane hands off now and was never
- * queued. */
+/* Counts a job as dropped: the oldest of a full queue, or one that a lane hands off to it. */
 void crn_sim_lose(crn_sim *sim, uint32_t job)
 {
     const crn_kind *kind = kind_of(sim, job);
@@ -167,7 +166,7 @@ void crn_sim_drop(crn_sim *sim, uint32_t number)
     crn_sim_lose(sim, job);
 }
 
-/* Lets a lane that waits for space in a queue hand off its job, after another has left. */
+/* Notes that a job left its queue, and lets a lane that waits for space hand off its job. */
 void crn_sim_make_room(crn_sim *sim, uint32_t job)
 {
     uint32_t kind = crn_job_kind_of(sim->replay, job);
@@ -201,7 +200,7 @@ uint32_t crn_sim_choose(const crn_sim *sim, const crn_sim_lane *lane)
     return best;
 }
 
-/* Returns true if jobs that the lane could take are still to come. */
+/* Returns true if jobs that the lane may take can still arrive. */
 bool crn_sim_may_get_job(const crn_sim *sim, const crn_sim_lane *lane)
 {
     const crn_pool_plan *pool = &sim->replay->pools[lane->pool];
@@ -211,7 +210,7 @@ bool crn_sim_may_get_job(const crn_sim *sim, const crn_sim_lane *lane)
     return false;
 }
 
-/* Ends the wait of idle lanes for which no more jobs can come. */
+/* Wakes idle lanes for which no more jobs can arrive. */
 void crn_sim_release_idle(crn_sim *sim, uint32_t pool)
 {
     crn_lane_list waiting = sim->idle[pool];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs the operations of all lanes against each other. Working lanes share the processors equally,
- * so all of them advance at the same rate of virtual *processor time*, and the next one to finish
- * is the one with the least left, however many there are.
+ * Runs the operations of all lanes. Working lanes share the processors equally, so all advance at
+ * the same rate of virtual *processor time*, and the lane with the least work left finishes next,
+ * however many lanes work.
  */
 #include <math.h>
 
@@ -17,8 +17,8 @@ static double rate_of(const crn_sim *sim, uint32_t working)
     return working > sim->cores ? sim->cores / working : 1;
 }
 
-/* Returns true if the lane, once in the heap, would be the next to continue: then it continues at
- * once. */
+/* Advances to the end of a lane's work and returns true if no other lane would continue before it.
+ */
 static bool works_alone(crn_sim *sim, uint32_t number, double time)
 {
     const crn_heap_entry *top = sim->working.entries;
@@ -33,7 +33,7 @@ static bool works_alone(crn_sim *sim, uint32_t number, double time)
     return true;
 }
 
-/* The same for a lane that sleeps. */
+/* Does the same for a sleeping lane. */
 static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
 {
     const crn_heap_entry *top = sim->sleeping.entries;
@@ -51,7 +51,8 @@ static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
     return true;
 }
 
-/* Advances to the next moment at which a lane continues. Returns false if there is none. */
+/* Advances to the moment at which the next lane continues. Returns false if no lane works or
+ * sleeps. */
 static bool advance(crn_sim *sim)
 {
     if (!sim->working.count && !sim->sleeping.count)
@@ -126,7 +127,7 @@ static bool run_sleep(crn_sim *sim, uint32_t number, double until)
     return false;
 }
 
-/* Lateness beyond wake-ups. */
+/* Lateness that a wake-up does not explain, ns. */
 enum { LATE_NS = 1000000 };
 
 static bool run_until(crn_sim *sim, uint32_t number, double moment)
@@ -135,7 +136,7 @@ static bool run_until(crn_sim *sim, uint32_t number, double moment)
     return run_sleep(sim, number, moment);
 }
 
-/* Sleeps up to a period after the last time. */
+/* Sleeps until a period after the timer's last moment. */
 static bool run_limit(crn_sim *sim, uint32_t number, const crn_timer *timer, double *last)
 {
     double until = *last > 0 ? *last + timer->period : timer->phase;
@@ -143,7 +144,7 @@ static bool run_limit(crn_sim *sim, uint32_t number, const crn_timer *timer, dou
     return run_sleep(sim, number, until);
 }
 
-/* Sleeps up to the next multiple of a timer's period. */
+/* Sleeps until the next multiple of a timer's period. */
 static bool run_next(crn_sim *sim, uint32_t number, uint32_t index)
 {
     const crn_timer *timer = &sim->replay->timers[index];
@@ -220,7 +221,7 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
         crn_sim_drop(sim, kind);
     } else if (is_full(sim, kind)) {
         sim->lanes[number].state = LANE_PUSHES;
-        sim->lanes[number].job = job; /* the lane that frees space hands it off */
+        sim->lanes[number].job = job; /* the lane that makes room puts it into the queue */
         crn_sim_list_add(sim, &sim->pushing[kind], number);
         return false;
     }
@@ -230,13 +231,13 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
 
 /* ---- spans ---- */
 
-/* Returns the present moment, clamped: a damaged file can contain any time. */
+/* Returns the simulated time, clamped: a damaged file can have any time. */
 static uint64_t moment(const crn_sim *sim)
 {
     return sim->outcome->begin + (uint64_t)(sim->now < 0x1p62 ? sim->now + 0.5 : 0x1p62);
 }
 
-/* Notes that a span begins or ends. */
+/* Notes that a span begins or ends now. Returns the time. */
 static uint64_t touch(crn_sim *sim)
 {
     uint64_t now = moment(sim);
@@ -278,7 +279,7 @@ static void run_span(crn_sim *sim, crn_sim_lane *lane, const crn_op *op)
     }
 }
 
-/* Returns the lane's code; an added lane has its pool's. */
+/* Returns a lane's code, which for an added lane is its pool's. */
 static const uint8_t *code_of(const crn_sim *sim, uint32_t number)
 {
     const crn_replay *replay = sim->replay;
@@ -330,7 +331,7 @@ static void run_lane(crn_sim *sim, uint32_t number)
             crn_sim_make_room(sim, (uint32_t)op.number);
             break;
         case CRN_OP_LOOP:
-            lane->op = at; /* position at which it continues after being idle */
+            lane->op = at; /* an idle lane continues with the loop again */
             goes_on = run_loop(sim, number, &op, code_of(sim, number));
             break;
         case CRN_OP_RETURN:
@@ -350,9 +351,8 @@ static void run_lane(crn_sim *sim, uint32_t number)
 
 /* ---- the whole run ---- */
 
-/* Breaks a deadlock: opens the first gate with a waiting lane, lets a queue exceed its capacity, or
- * gives a lock to a second lane.
- * Returns false if all lanes are done. */
+/* Breaks a deadlock: lets a queue exceed its capacity, gives a lock to a second lane, or opens a
+ * gate at which a lane or movable job waits. Returns false if no lane or job waits. */
 static bool break_deadlock(crn_sim *sim)
 {
     const crn_replay *replay = sim->replay;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Timers: events of a lane that happen at multiples of a period, whatever was done before them. A
- * loop of equal work has steady intervals, too. To tell the two apart, the lateness of an event,
- * relative to a fitted schedule, must not accumulate, and is regressed on the lateness of the event
- * before it: a timer absorbs earlier lateness (slope at most 0), work and relative sleep pass it on
- * (slope 1).
+ * Timers: events of a lane at multiples of a period, whatever the lane did before. A loop of equal
+ * work has steady intervals, too. Two tests tell them apart: the lateness of a timer's events,
+ * relative to a fitted schedule, does not accumulate; and regressed on the lateness of the event
+ * before, it has a slope of at most 0, as a timer absorbs lateness. Work and relative sleep pass it
+ * on (slope 1).
  *
- * A limited rate waits until a period after the event before. Its lateness accumulates, but each
- * wait is as much shorter as the work before it took longer (slope -1), while neither work nor
- * sleep depends on that (slope 0).
+ * A limited rate waits until a period after its last event. Its lateness accumulates, but a wait is
+ * shorter by what the work before it took longer (slope -1). A loop of work or sleep does not
+ * compensate (slope 0).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,18 +20,18 @@ enum {
     LEAST_BEATS = 48,
     LEAST_SLACK_NS = 50000, /* shorter idle times are not waits for a timer */
     LEAST_SPREAD_NS = 500,  /* variation below this does not show a slope */
-    OUTLIER = 8             /* in median deviations */
+    OUTLIER = 8             /* times the median deviation */
 };
-#define LEAST_SLACK 0.02 /* of the period */
-#define STEADY 0.05      /* median deviation of an interval, of the period */
+#define LEAST_SLACK 0.02 /* times the period */
+#define STEADY 0.05      /* median deviation of intervals, at most, times the period */
 #define ABSORBS 0.45     /* slope of a timer, at most */
 #define LIMITS (-0.6)    /* slope of the wait for a limited rate, at most */
 
-/* A begin or end of a span outside of pools and hand-offs. */
+/* A begin or end of a span without a known cause. */
 typedef struct beat {
     uint32_t block;
     bool at_end;
-    uint64_t time, slack; /* slack: time since the lane's event before */
+    uint64_t time, slack; /* slack: ns since the lane's event before */
 } beat;
 
 static int compare_beats(const void *left, const void *right)
@@ -50,7 +50,7 @@ static int compare_doubles(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Sorts the values. */
+/* Returns the median, 0 without values. Sorts the values. */
 static double median(double *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
@@ -70,11 +70,12 @@ typedef struct schedule {
     const beat *beats;
     uint32_t count;
     double period, phase;  /* since the origin */
-    double *late, *before; /* by beat: lateness of it, and of the event before it */
+    double *late, *before; /* by beat: its lateness, and that of the lane's event before */
     double *scratch;
 } schedule;
 
-/* Fits period and phase, by medians: single late beats do not matter. Beats may be skipped. */
+/* Fits period and phase by medians, so that single late beats do not matter. Multiples without a
+ * beat are allowed. */
 static void fit(schedule *schedule, uint64_t origin)
 {
     uint32_t count = schedule->count, half = count / 2;
@@ -103,7 +104,8 @@ static void fit(schedule *schedule, uint64_t origin)
     }
 }
 
-/* Sets the median interval. Returns false if intervals vary or the lane was never idle before. */
+/* Sets `period` to the median interval. Returns false if intervals vary, or the time before beats
+ * is too short for a wait. */
 static bool is_steady(schedule *schedule)
 {
     uint32_t count = schedule->count;
@@ -121,9 +123,9 @@ static bool is_steady(schedule *schedule)
            slack >= LEAST_SLACK * schedule->period && spread <= STEADY * schedule->period;
 }
 
-/* Returns the slope of lateness on the lateness of the event before; below -1 by much if that does
- * not vary. Differences from one beat to the next are taken, because all wake-ups of a machine get
- * later or earlier together. Outliers are left out: a busy machine delays some wake-ups. */
+/* Returns the slope of `late` on `before`, -INFINITY if `before` does not vary. Takes differences
+ * between beats, because all wake-ups of a machine get later or earlier together. Leaves out
+ * outliers, as a busy machine delays some wake-ups. */
 static double slope_of(schedule *schedule)
 {
     uint32_t count = schedule->count, used = 0;
@@ -146,8 +148,8 @@ static double slope_of(schedule *schedule)
     return variance > 0 ? (sum_xy - sum_x * sum_y / used) / variance : -INFINITY;
 }
 
-/* Returns by how much lateness grows in `lag` beats, relative to one beat: 1 for a timer, the root
- * of the lag for independent steps. */
+/* Returns how much lateness changes in `lag` beats, relative to one beat: 1 for a timer, the root
+ * of `lag` for independent steps. */
 static double growth(schedule *schedule, uint32_t lag)
 {
     double *scratch = schedule->scratch;
@@ -160,7 +162,7 @@ static double growth(schedule *schedule, uint32_t lag)
     return step > 0 ? far / step : far > 0 ? INFINITY : 1;
 }
 
-/* Returns true if waits are shorter when the work before them takes longer. */
+/* Returns true if longer work is followed by a shorter wait. */
 static bool is_limited(schedule *schedule)
 {
     for (uint32_t i = 0; i < schedule->count; i++) {
@@ -189,9 +191,9 @@ static verdict verdict_on(schedule *schedule)
 
 /* ---- findings ---- */
 
-/* Returns the longest recorded wait if a shorter period is possible: a wait for the next multiple
- * is shorter than the period, so if none was longer than half of the interval, the period may be
- * half of it, with every second multiple missed. Otherwise 0. */
+/* Returns the longest recorded wait if the true period may be shorter, else 0. A wait for a
+ * multiple is shorter than the period. So if all waits are below half of the fitted period, the
+ * true period may be that half, with every second multiple missed. */
 static double longest_wait(const schedule *schedule)
 {
     uint64_t longest = 0;
@@ -220,7 +222,7 @@ static crn_timer *add_timer(crn_replay *replay, const schedule *schedule, uint32
     return &replay->timers[replay->timer_count - 1];
 }
 
-/* The first wait ends when it did. */
+/* Adds a limited rate. Its first wait ends as recorded. */
 static void add_limit(crn_replay *replay, const schedule *schedule, uint32_t lane)
 {
     crn_timer *timer = add_timer(replay, schedule, lane, false);
@@ -228,7 +230,8 @@ static void add_limit(crn_replay *replay, const schedule *schedule, uint32_t lan
     timer->phase = (double)(schedule->beats->time - replay->origin);
 }
 
-/* `*maybe` gets the period of a possible timer, and `*maybe_block` its block. */
+/* Adds a lane's timer if the beats are those of one. Sets `*maybe` and `*maybe_block` to the period
+ * and block of a possible timer. */
 static void judge(crn_replay *replay, uint32_t lane, schedule *schedule, double *maybe,
                   uint32_t *maybe_block)
 {
@@ -267,7 +270,7 @@ static uint32_t collect(crn_replay *replay, uint32_t lane, uint8_t *over, beat *
                     crn_replay_begin_gate(replay, event.which) ||
                     crn_replay_hold(replay, event.which);
         if (event.kind == CRN_EVENT_END && event.owner != event.which)
-            known = true; /* not the innermost: the time before it is not its own */
+            known = true; /* not the innermost span: the time before is not its own */
         if (!known)
             beats[count++] = (beat){.block = crn_replay_block(replay, event.which),
                                     .at_end = event.kind == CRN_EVENT_END,
@@ -302,7 +305,7 @@ static void plan_lane(crn_replay *replay, uint32_t lane, uint8_t *over)
                           .scratch = figures + 2 * ((size_t)count + 1)},
               &maybe, &maybe_block);
     }
-    /* With a timer on the lane, other events are steady because of it. */
+    /* A timer of the lane makes other events steady, too. */
     if (maybe > 0 && replay->timer_count == before)
         crn_replay_doubt(replay, CRN_DOUBT_STEADY, maybe_block, maybe_block, maybe);
     crn_free(figures);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over a lane's spans as events in the order of time. Spans of one strand nest; those of
+ * Walks over a lane's spans as events in the order of time. Spans of one strand nest, those of
  * several strands need not. Memory is proportional to the number of open spans.
  */
 #include "base/memory.h"
@@ -42,7 +42,7 @@ static bool has_begun(const crn_walk *walk, uint32_t span)
 
 /* ---- open spans ---- */
 
-/* Of spans that end together, the one that began last ends first. */
+/* Orders ends. Of spans that end together, the last to begin ends first. */
 static bool ends_before(const crn_walk *walk, const crn_open *left, const crn_open *right)
 {
     if (left->end != right->end)
@@ -93,7 +93,7 @@ static crn_open heap_take(crn_walk *walk)
     return top;
 }
 
-/* Returns the span that ends next; NULL if none is open. */
+/* Returns the span that ends next; NULL without open spans. */
 static const crn_open *next_end(const crn_walk *walk)
 {
     const crn_open *nested = walk->nested_count ? &walk->nested[walk->nested_count - 1] : NULL;
@@ -135,7 +135,8 @@ static uint32_t innermost(crn_walk *walk)
 
 /* ---- events ---- */
 
-/* Points lie within their spans: after the begin, before the end. */
+/* Returns true if a point is the next event. Points come after their span's begin and before its
+ * end. */
 static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
 {
     if (walk->next_point == walk->last_point)
@@ -146,7 +147,8 @@ static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
     return (point->time < begin && point->time < end) || has_begun(walk, point->span);
 }
 
-/* A span that begins within one that ends at the same moment comes first. */
+/* Returns true if a parent of `span` is open on its lane: the span begins before that ends at the
+ * same moment. */
 static bool begins_inside(const crn_walk *walk, uint32_t span)
 {
     const crn_span *its = &walk->replay->trace->spans[span];

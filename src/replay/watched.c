@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Selects the spans whose begins and ends a run must report. A span's latency lasts until
- * everything that it caused is done. What nests in it on its lane is done when it ends, so it
- * suffices to watch spans that may end later, and their measured ancestors. A measured span
- * without watched descendants needs only its duration.
+ * Selects the *watched* spans, whose begins and ends a run reports. A span's latency lasts until
+ * everything that it caused is done. Spans nested in it on its lane are done when it ends. So it
+ * suffices to watch spans that may end after their parents, and their measured ancestors. Of a
+ * measured span without watched descendants a run needs only the duration.
  */
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Limit on steps up to a watched ancestor: one that many steps up is watched, too. */
+/* Limit on steps up to a watched ancestor: after as many steps, an ancestor is watched as well. */
 enum { FARTHEST = 64 };
 
 static void watch(crn_replay *replay, uint32_t span)
@@ -16,7 +16,8 @@ static void watch(crn_replay *replay, uint32_t span)
     replay->watched[span / 64] |= (uint64_t)1 << span % 64;
 }
 
-/* Watches the ancestors whose latency the span may extend, up to one that is watched already. */
+/* Watches the ancestors whose latency the span may extend, up to the first that is watched already.
+ */
 static void watch_above(crn_replay *replay, uint32_t span)
 {
     const crn_span *spans = replay->trace->spans;
@@ -31,8 +32,8 @@ static void watch_above(crn_replay *replay, uint32_t span)
     }
 }
 
-/* Returns true if the span can end after its parent. `job`: first span of the movable job that
- * began last on the lane, CRN_NONE if there was none. */
+/* Returns true if a span can end after its parent. `job`: first span of the lane's last movable job
+ * so far, CRN_NONE: no such job. */
 static bool may_end_later(const crn_replay *replay, uint32_t span, uint32_t job)
 {
     const crn_span *its = &replay->trace->spans[span];

@@ -120,8 +120,8 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
-    uint32_t *walk = crn_calloc(
-        store->count, sizeof *walk); /* by span: number of the walk that visited it, + 1 */
+    uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* by span: number of the walk that
+                                                                visited it, + 1 */
     uint32_t moves = store->move_count;
     for (uint32_t s = 0; s < store->count; s++) {
         crn_store_touch(store, sizeof(cairn_priv_span));

@@ -14,8 +14,8 @@
 /* One walk upwards visits each span; a parent that the same walk has visited is cut off. */
 void crn_trace_cut_circles(crn_trace *trace)
 {
-    uint32_t *walk = crn_calloc(
-        trace->span_count, sizeof *walk); /* by span: number of the walk that visited it, + 1 */
+    uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* by span: number of the walk
+                                                                     that visited it, + 1 */
     for (uint32_t s = 0; s < trace->span_count; s++) {
         uint32_t at = s;
         while (!walk[at]) {
