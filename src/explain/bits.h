@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bits.h - bitmaps, for flags by span where a byte each would be too much.
+ * bits.h - bitmaps, for flags by span that must take less than a byte each.
  */
 #ifndef CRN_EXPLAIN_BITS_H
 #define CRN_EXPLAIN_BITS_H
@@ -25,7 +25,7 @@ static inline bool crn_bits_has(const uint64_t *bits, uint32_t at)
     return bits[at / 64] >> at % 64 & 1;
 }
 
-/* Returns the first set bit >= from of a bitmap with `count` bits; `count` if there is none. */
+/* Returns the first set bit >= from of a bitmap with `count` bits; `count` after the last. */
 static inline uint32_t crn_bits_next(const uint64_t *bits, uint32_t from, uint32_t count)
 {
     if (from >= count)

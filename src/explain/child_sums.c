@@ -7,7 +7,7 @@
 
 /* The interval of a child, relative to the begin of its parent. */
 typedef struct crn_child_run {
-    double start, end, from; /* from: reading of the shared clock at `start` */
+    double start, end, from; /* from: the shared clock at `start` */
     uint32_t block;
 } run;
 
@@ -25,9 +25,9 @@ static int compare_ends(const void *left, const void *right)
     return (*a)->end < (*b)->end ? -1 : (*a)->end > (*b)->end;
 }
 
-/* Gives each child its share of the time. A shared clock advances by 1/k of real time while k
- * children run; a child's share is the difference of two readings. The children are sorted by
- * start. */
+/* Gives each child its share of the time. A shared clock advances at 1/k of the real rate while k
+ * children run; a child's share is its advance from the child's start to its end. The children are
+ * sorted by start. */
 static void share_out(crn_child_sums *sums, uint32_t count)
 {
     run *runs = sums->runs, **ends = crn_calloc(count, sizeof *ends);
@@ -64,8 +64,8 @@ static void forget(crn_child_sums *sums)
     sums->outside = 0;
 }
 
-/* Finds the intervals of the spans that cover time of the span, clipped to it. Returns true if two
- * of them overlap. */
+/* Finds the intervals, clipped to the span, of spans that cover its time. Returns true if two
+ * intervals overlap. */
 static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
 {
     const crn_spans *spans = sums->spans;
@@ -136,8 +136,8 @@ crn_product crn_product_of(const crn_child_sum *sum, double count, const crn_pro
     return product;
 }
 
-/* Returns the effect of changing factor a, averaged over all orders in which a, b and c can change
- * (Shapley value). */
+/* Returns the effect of a factor's change from `from` to `to`, averaged over all orders in which
+ * it, b and c can change (Shapley value). */
 static double effect(double from, double to, double b_from, double b_to, double c_from, double c_to)
 {
     return (to - from) *

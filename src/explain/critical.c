@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "explain/moments.h"
 
-/* The predecessor of a moment: index of a link, its lane, or unknown. */
+/* Predecessors of a moment other than a link: its lane, or nothing known. */
 enum { FROM_LANE = -1, FROM_NOTHING = -2 };
 
 typedef struct working {
@@ -14,22 +14,22 @@ typedef struct working {
     crn_moments dag;
     crn_critical *critical;
     int64_t *from;    /* by moment: a link, FROM_LANE or FROM_NOTHING */
-    uint64_t *latest; /* by moment: latest time that does not delay the end (CPM late start) */
+    uint64_t *latest; /* by moment: latest time that does not delay the end */
     uint32_t step_room;
 } working;
 
 /* ---- predecessors ---- */
 
-/* Returns until when the lane was busy before a moment; if it was idle, the time of the lane's
- * previous moment. */
+/* Returns until when a moment's lane was busy before it: the moment itself, or the lane's previous
+ * moment if it was idle in between. */
 static uint64_t lane_active(const working *working, uint32_t moment)
 {
     const crn_moment *before = &working->dag.moments[moment] - 1;
     return before->waits ? before->time : before[1].time;
 }
 
-/* Sets the predecessor of a moment: whatever was active last before it. At equal times a link from
- * another lane takes precedence over the lane itself. */
+/* Sets the predecessor of a moment: the lane or link that was active last. At equal times a link
+ * takes precedence over the lane. */
 static void find_from(working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
@@ -47,7 +47,7 @@ static void find_from(working *working, uint32_t moment)
     working->from[moment] = from;
 }
 
-/* Returns the time from which the moment no longer depended on its predecessor. */
+/* Returns the ns by which a moment follows the end of its predecessor's activity. */
 static uint64_t gap_of(const working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
@@ -66,7 +66,7 @@ static void limit_latest(working *working, uint32_t moment, uint64_t time)
         working->latest[moment] = time;
 }
 
-/* Lowers `latest` of the predecessors of a moment according to its own. */
+/* Lowers `latest` of a moment's predecessors to what its own permits. */
 static void limit_predecessors(working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
@@ -75,8 +75,7 @@ static void limit_predecessors(working *working, uint32_t moment)
         return;
     uint64_t upto = latest - gap_of(working, moment);
     for (uint32_t l = dag->first[moment]; l < dag->first[moment + 1]; l++)
-        if (dag->moments[dag->links[l].from].time <= upto) /* otherwise the link is part of a
-                                                              cycle */
+        if (dag->moments[dag->links[l].from].time <= upto) /* otherwise the link is in a cycle */
             limit_latest(working, dag->links[l].from, upto);
     if (dag->moments[moment].first)
         return;
@@ -95,8 +94,8 @@ static int compare_late(const void *left, const void *right, void *moments)
     return a > b ? -1 : a < b;
 }
 
-/* Moments at the same time can form a cycle, if spans take no time or the file is damaged. For
- * those that remain in cycles only the links along lanes count. */
+/* Handles moments in cycles, which spans without duration or a damaged file can cause: their lanes
+ * become their predecessors. */
 static void limit_cycles(working *working, const uint32_t *left, uint32_t *queue)
 {
     uint32_t count = 0;
@@ -112,7 +111,7 @@ static void limit_cycles(working *working, const uint32_t *left, uint32_t *queue
     working->critical->ignored += count;
 }
 
-/* Visits each moment after all its successors (reverse topological order). */
+/* Finds `latest`: visits each moment after all its successors. */
 static void find_latest(working *working)
 {
     const crn_moments *dag = &working->dag;
@@ -149,7 +148,7 @@ static void slack_at_most(const working *working, uint32_t span, uint32_t moment
     *slack = its < *slack ? its : *slack;
 }
 
-/* Sets each span's slack: the minimum over its self time. */
+/* Sets each span's slack: the minimum over the moments that end its self time. */
 static void find_slack(working *working)
 {
     const crn_moments *dag = &working->dag;
@@ -165,7 +164,7 @@ static void find_slack(working *working)
 
 /* ---- critical path ---- */
 
-/* Prepends a step. Adjacent steps of one span are merged. */
+/* Adds a step before the last added one. Merges adjacent steps of one span. */
 static void add_step(working *working, crn_path_step step)
 {
     crn_critical *critical = working->critical;
@@ -185,7 +184,7 @@ static void add_step(working *working, crn_path_step step)
     critical->steps[critical->step_count++] = step;
 }
 
-/* Records how the path enters the step that was added last. */
+/* Sets how the path enters the step added last. */
 static void set_via(working *working, crn_path_via via)
 {
     crn_critical *critical = working->critical;
@@ -279,7 +278,7 @@ static void make_rows(working *working)
 
 /* ---- entry ---- */
 
-/* Returns the span that ends last; of several, the one that began first. */
+/* Returns the span that ends last; of several, the first to begin. */
 static uint32_t last_span(const crn_trace *trace)
 {
     uint32_t last = 0;

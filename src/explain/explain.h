@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain.h - why spans took as long as they did: which attribute or child goes with long spans,
- * and which spans the end of a run waited for.
+ * explain.h - why spans took as long as they did: which attributes or children long spans have, and
+ * which spans the end of a run waited for.
  *
  * Other folders include this header and no other of this folder.
  */

@@ -12,7 +12,7 @@ static double not_zero(double value)
 }
 
 /* Returns the continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))) of the incomplete beta
- * function, for x where it converges quickly. */
+ * function. It converges fast for small x. */
 static double fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), value = d;

@@ -13,11 +13,11 @@
 struct crn_lane_waits {
     const crn_spans *spans;
     crn_moments moments;
-    uint64_t *before; /* by moment: ns that lanes waited up to it, since the first lane's begin */
-    uint32_t *last;   /* by lane: one more than its last moment; that of the lane before, if none */
+    uint64_t *before; /* by moment: ns of waits up to it, summed lane after lane */
+    uint32_t *last;   /* by lane: its last moment + 1; if it has none, the previous lane's */
 };
 
-/* Moments are grouped by lane, in the order of lanes. */
+/* Sets `last`. Moments are grouped by lane, in the order of lanes. */
 static void find_lanes(crn_lane_waits *waits)
 {
     const crn_trace *trace = waits->spans->trace;
@@ -52,7 +52,7 @@ void crn_lane_waits_free(crn_lane_waits *waits)
     crn_free(waits);
 }
 
-/* Returns the time that lanes waited up to `time` on this one. */
+/* Returns the ns of waits before `time` on the lane, plus those on all lanes before it. */
 static uint64_t waited_until(const crn_lane_waits *waits, uint32_t lane, uint64_t time)
 {
     const crn_moment *moments = waits->moments.moments;
@@ -66,7 +66,7 @@ static uint64_t waited_until(const crn_lane_waits *waits, uint32_t lane, uint64_
 
 /* ---- one latency ---- */
 
-/* Returns when the token was taken that led to the span; 0 if not known. */
+/* Returns when the token for the span was taken; 0 if not known. */
 static uint64_t taken_at(const crn_trace *trace, uint32_t span)
 {
     uint32_t low = CRN_BELOW(trace->handoffs, trace->handoff_count, span, span);
@@ -116,12 +116,12 @@ crn_latency_share *crn_latency_divide(const crn_lane_waits *waits, const crn_lat
 
 enum { KINDS = 3 };
 
-/* Sums over results, by kind and block. */
+/* Sums over results, for one kind of time and block. */
 typedef struct sums {
-    uint32_t count; /* of results that have such a part */
+    uint32_t count; /* number of results with the part */
     double all, slow, typical;
-    double before;  /* sum of those results' deviations from the mean latency */
-    double share;   /* sum of products of deviations: the covariance with the latency */
+    double before;  /* sum of their latencies' deviations from the mean */
+    double share;   /* sum of products of deviations, for the covariance with the latency */
     double squares; /* sum of squared deviations from the mean */
 } sums;
 
@@ -131,8 +131,8 @@ typedef struct working {
     crn_explained explained;
     crn_explain *explain;
     size_t place_count;
-    sums *sums;    /* by place: KINDS times the block, and the kind */
-    uint64_t *own; /* by place, of the current result; 0 between results */
+    sums *sums;    /* by place: KINDS * block + kind */
+    uint64_t *own; /* by place: ns of the current result; 0 between results */
     uint32_t *had; /* places of the current result */
     uint32_t had_count;
 } working;
@@ -173,7 +173,7 @@ static void add_second(working *working, sums *sums, double own, double deviatio
     sums->squares += off * off;
 }
 
-/* Adds all results, once for the means, then for the deviations from them. */
+/* Adds all results: first for the means, in the second pass for the deviations. */
 static void pass(working *working, bool second)
 {
     for (uint32_t r = 0; r < working->latencies->count; r++) {
@@ -200,7 +200,7 @@ static void make_part(working *working, uint32_t place)
     crn_explain *explain = working->explain;
     const sums *sums = &working->sums[place];
     double count = working->explained.count, mean = sums->all / count;
-    /* Results without such a part deviate by the mean; all deviations add up to 0. */
+    /* Results without the part deviate by its mean; the deviations of all latencies add up to 0. */
     double share = sums->share + mean * sums->before;
     double squares = sums->squares + mean * mean * (count - sums->count);
     bool compared = explain->slow_count && explain->typical_count;
@@ -231,7 +231,7 @@ static void make_parts(working *working)
     crn_explain_sort_parts(working->explain);
 }
 
-/* Marks the results, and returns their latencies by span. */
+/* Marks the results to explain. Returns their latencies by span. */
 static uint64_t *choose(working *working, uint64_t limit)
 {
     uint64_t *lengths =

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * latency_parts.h - divides end-to-end latencies (spans/latency.h) among their stages, and the time
- * of each stage into queueing, work and waiting.
+ * latency_parts.h - divides end-to-end latencies (spans/latency.h) among stages, and each stage's
+ * time into queueing, work and waiting.
  *
- * A stage begins when the one before it hands over: when the token was taken that led to its span,
- * or when the span ended that it follows; where the token's time is not known, when the span that
- * asked ended. From then until its span begins it queues. Afterwards its lane works, or waits as in
- * the critical path (moments.h), until the stage hands over itself, or the result ends. A call on
- * the same lane is handed over when it begins. So the stages of a result add up to its latency.
+ * A stage begins when the previous stage hands over. This is when the hand-off token for its span
+ * was taken, if the time is known; for a call on the lane, the call's begin; otherwise the end of
+ * the previous stage's span. The stage queues until its span begins. Then its lane works, or waits
+ * as in the critical path (moments.h), until the stage hands over or the result ends. So the stages
+ * of a result add up to its latency.
  */
 #ifndef CRN_EXPLAIN_LATENCY_PARTS_H
 #define CRN_EXPLAIN_LATENCY_PARTS_H
@@ -19,7 +19,7 @@ typedef struct crn_latency_share {
     uint64_t queue, work, wait; /* ns */
 } crn_latency_share;
 
-/* When lanes wait; the same for all latencies of the spans. */
+/* When lanes wait. All latencies of the spans can share it. */
 typedef struct crn_lane_waits crn_lane_waits;
 crn_lane_waits *crn_lane_waits_make(const crn_spans *spans);
 void crn_lane_waits_free(crn_lane_waits *waits);

@@ -24,8 +24,8 @@ static void ask(request_builder *request_builder, crn_moment_request request)
     made->all[made->count++] = request;
 }
 
-/* Returns the time of the lane's last activity before `span` began: the end of the span before it,
- * or the begin of its parent. Used only where hand-off times are not recorded, so a few steps up
+/* Returns when the lane of the span at `place` was last active before it: the end of an earlier
+ * span, or the begin of an open one. Used only without recorded hand-off times, so a few steps up
  * suffice. */
 static uint64_t lane_before(const request_builder *request_builder, uint32_t place)
 {
@@ -46,9 +46,9 @@ static uint64_t lane_before(const request_builder *request_builder, uint32_t pla
     return last;
 }
 
-/* Estimates when each child of a parent was handed off, where that is not recorded. Default: when
- * the child began. If siblings ran then, the parent may have waited for one of them: if the child's
- * lane had just finished something, the estimate is the parent's last known activity. */
+/* Estimates unrecorded hand-off times of a parent's children: normally the child's begin. If the
+ * child's lane was active since the parent's last known activity, the child may have waited for the
+ * lane: the estimate then is this activity of the parent. */
 static void estimate_handoffs(const request_builder *request_builder, uint32_t parent,
                               const uint64_t *before, uint64_t *taken)
 {
@@ -71,7 +71,7 @@ static void estimate_handoffs(const request_builder *request_builder, uint32_t p
     }
 }
 
-/* Returns, by span, when it was handed off; 0 if it was not. */
+/* Returns hand-off times by span; 0: not handed off. */
 static uint64_t *find_handoffs(const request_builder *request_builder)
 {
     const crn_trace *trace = request_builder->spans->trace;
@@ -93,10 +93,9 @@ static uint64_t *find_handoffs(const request_builder *request_builder)
 enum {
     WAITS = 1,
     WAITED_FOR = 2
-}; /* the program recorded a wait edge from (WAITS) or to
-      (WAITED_FOR) the span */
+}; /* a wait edge from (WAITS) or to (WAITED_FOR) the span is recorded */
 
-/* Makes requests from recorded wait and follow edges. */
+/* Makes requests from recorded wait edges; sets `follows` from follow edges. */
 static void request_waits(request_builder *request_builder, uint8_t *explicitly,
                           const uint64_t *taken)
 {
@@ -127,8 +126,8 @@ static void request_waits(request_builder *request_builder, uint8_t *explicitly,
     }
 }
 
-/* Without recorded wait edges, a span is assumed to wait for the spans that it handed off, unless
- * another span waits for them. */
+/* Makes requests from hand-offs. A span without recorded wait edges is assumed to wait for the
+ * spans that it handed off, except those for which another span waits. */
 static void request_children(request_builder *request_builder, const uint8_t *explicitly,
                              const uint64_t *taken)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * moment_requests.h - events on a lane that involve spans of other lanes: its spans hand something
- * off, or something that they wait for ends.
+ * moment_requests.h - events on a lane that involve spans of other lanes: a span hands off work, or
+ * work that it waits for ends.
  */
 #ifndef CRN_EXPLAIN_MOMENT_REQUESTS_H
 #define CRN_EXPLAIN_MOMENT_REQUESTS_H
@@ -11,24 +11,23 @@
 typedef enum crn_request_kind {
     CRN_REQUEST_ARRIVES,
     CRN_REQUEST_LEAVES,
-    CRN_REQUEST_ARRIVES_AT_ONCE /* it took no time after its hand-off, so that the hand-off is
-                                   ordered first */
+    CRN_REQUEST_ARRIVES_AT_ONCE /* the work took no time: its hand-off comes first */
 } crn_request_kind;
 
-/* At `time`, `span` hands off `other`, or `other`, for which `span` waits, has ended. */
+/* At `time`, `span` hands off `other`, or `other`, for which `span` waits, ends. */
 typedef struct crn_moment_request {
     uint64_t time, since; /* since: of an arrival, when the work was handed off */
     uint64_t over;        /* of an arrival, when the wait ended; 0 if not known */
     uint32_t lane, span, other;
     crn_request_kind kind;
     bool explicitly; /* of an arrival: the program recorded the wait */
-    uint32_t next;   /* list of requests that wait for the same span; used by moments.c */
+    uint32_t next;   /* list of requests pending at the same span; used by moments.c */
 } crn_moment_request;
 
 typedef struct crn_moment_requests {
     uint32_t count, room;
     crn_moment_request *all; /* sorted by lane, then time */
-    uint64_t *follows;       /* by span: end of the last span that it continues */
+    uint64_t *follows;       /* by span: latest end of the spans that it follows */
 } crn_moment_requests;
 
 /* Makes the requests. `order`: the spans sorted by lane and start. */

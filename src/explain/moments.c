@@ -9,8 +9,7 @@
 
 #define NONE CRN_SPAN_NONE
 
-/* A link with one known end: from a moment to the begin of `other`, or from the end of `other` to a
- * moment. */
+/* A link from a moment to the begin of `other`, or from the end of `other` to a moment. */
 typedef struct half_link {
     uint32_t moment, other;
     bool to_begin;
@@ -24,13 +23,13 @@ typedef struct building {
     const crn_span *all;
     crn_moments made;
     uint32_t room;
-    uint64_t *since;  /* by moment, for arrivals: when the work was handed off */
+    uint64_t *since;  /* by moment, for arrivals: hand-off time of the work */
     uint32_t *order;  /* spans sorted by lane, start and number */
     uint32_t *by_end; /* the spans of the current lane, sorted by end */
     uint32_t by_end_room;
-    uint32_t *begins, *last_own; /* by span: index of its begin moment; of its last moment */
-    uint32_t *pending;           /* by span: its first unserved request + 1 */
-    uint8_t *state;              /* by span */
+    uint32_t *begins, *last_own;         /* by span: its begin moment; its last moment so far */
+    uint32_t *pending;                   /* by span: its first pending request + 1 */
+    uint8_t *state;                      /* by span */
     uint32_t *stack, height, stack_room; /* open spans of the current lane */
     crn_moment_requests requests;
     half_link *halves;
@@ -74,7 +73,7 @@ static void add_half(building *building, uint32_t moment, uint32_t other, bool t
     building->halves[building->half_count++] = (half_link){moment, other, to_begin, via};
 }
 
-/* Serves the span's waiting requests at `moment`, when the span continues. */
+/* Serves a span's pending requests at `moment`, when the span continues. */
 static void serve_pending(building *building, uint32_t span, uint32_t moment)
 {
     uint64_t time = building->made.moments[moment].time;
@@ -101,7 +100,7 @@ static void begin_span(building *building, uint32_t span)
     serve_pending(building, span, moment);
 }
 
-/* Ends a span. Spans of different strands on a lane can end in any order. */
+/* Ends a span. Spans of a lane's different strands can end in any order. */
 static void end_span(building *building, uint32_t span)
 {
     building->state[span] = ENDED;
@@ -113,7 +112,7 @@ static void end_span(building *building, uint32_t span)
         serve_pending(building, innermost(building), moment);
 }
 
-/* Serves a request. `next`: time of the lane's next begin or end. */
+/* Serves a request, or makes it pending. `next`: the lane's next begin or end. */
 static void serve(building *building, crn_moment_request *request, uint64_t next)
 {
     uint32_t span = request->span;
@@ -136,8 +135,8 @@ static void serve(building *building, crn_moment_request *request, uint64_t next
     }
 }
 
-/* Returns true if the lane waits from moment `m` to the next one. `since`: the earliest hand-off of
- * what arrives before the span does anything else. */
+/* Returns true if the lane waits from moment `m` to the next. `since`: earliest hand-off of the
+ * work that arrives before the span's next begin or end. */
 static bool is_waiting(const building *building, uint32_t m, uint64_t since)
 {
     const crn_moment *here = &building->made.moments[m], *next = here + 1;
@@ -185,7 +184,7 @@ static int compare_starts(const void *left, const void *right, void *spans)
     return a < b ? -1 : a > b;
 }
 
-/* Orders spans by their ends. Of spans that end together, the one that began last ends first. */
+/* Orders spans by end. Of spans that end together, the last to begin ends first. */
 static int compare_ends(const void *left, const void *right, void *spans)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -211,7 +210,7 @@ static void order_spans(building *building)
         qsort_r(building->order, count, sizeof *building->order, compare_starts, all);
 }
 
-/* Sorts a lane's spans by end; nested spans come off a stack in that order. */
+/* Sorts a lane's spans by end. A stack suffices for nested spans. */
 static void order_ends(building *building, const uint32_t *starts, uint32_t count)
 {
     const crn_span *all = building->all;
@@ -224,8 +223,7 @@ static void order_ends(building *building, const uint32_t *starts, uint32_t coun
     uint32_t *stack = crn_calloc(count + (size_t)1, sizeof *stack);
     for (uint32_t i = 0; nested && i < count; i++) {
         const crn_span *span = &all[starts[i]];
-        uint64_t upto = span->start + (span->end > span->start); /* a span without duration lies
-                                                                    within */
+        uint64_t upto = span->start + (span->end > span->start); /* a span without duration nests */
         while (height && all[stack[height - 1]].end < upto)
             building->by_end[ended++] = stack[--height];
         nested = !height || span->end <= all[stack[height - 1]].end;
@@ -240,7 +238,7 @@ static void order_ends(building *building, const uint32_t *starts, uint32_t coun
     qsort_r(building->by_end, count, sizeof *starts, compare_ends, building->spans->trace->spans);
 }
 
-/* Walks a lane's events in the order of time. At equal times: arrivals, hand-offs of the innermost
+/* Walks a lane's events by time. The order at equal times: arrivals, hand-offs of the innermost
  * span, ends, begins, other hand-offs; but no span ends before it begins. */
 static void walk_lane(building *building, const uint32_t *starts, uint32_t count, uint32_t *request)
 {

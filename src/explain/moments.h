@@ -11,15 +11,15 @@
 typedef enum crn_moment_kind {
     CRN_MOMENT_BEGIN,
     CRN_MOMENT_END,
-    CRN_MOMENT_HANDOFF, /* work is handed off */
-    CRN_MOMENT_ARRIVAL  /* something that was waited for has ended */
+    CRN_MOMENT_HANDOFF, /* the span hands off work */
+    CRN_MOMENT_ARRIVAL  /* work that the span waits for has ended */
 } crn_moment_kind;
 
-/* Moments of a lane are consecutive and sorted by time. Between two of them the lane does one
- * thing. */
+/* Moments of a lane are consecutive and sorted by time. Between two moments the lane only works, or
+ * only waits. */
 typedef struct crn_moment {
     uint64_t time;
-    uint32_t span; /* innermost span from here on, the one that began last; CRN_SPAN_NONE: none */
+    uint32_t span; /* innermost open span from `time` on; CRN_SPAN_NONE: no open span */
     uint8_t kind;  /* crn_moment_kind */
     bool first;    /* first of its lane */
     bool waits;    /* idle until the lane's next moment: the lane or its span waits */

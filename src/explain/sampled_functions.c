@@ -10,7 +10,7 @@
 
 enum { SIGMAS = 2 /* standard errors that a difference must exceed */ };
 
-#define LEAST_SHARE 0.02 /* of the largest difference: smaller ones are left out */
+#define LEAST_SHARE 0.02 /* smaller differences, times the largest, are left out */
 
 typedef struct sums {
     double slow, typical;                 /* ns */
@@ -22,8 +22,8 @@ typedef struct tree {
     const crn_samples *samples;
     size_t block_count;
     double slow_count, typical_count; /* spans */
-    sums *paths;                      /* with what the path's function called */
-    uint32_t *first, *next; /* by path: its first callee and its caller's next one; 0: none */
+    sums *paths;                      /* by path; with all callees */
+    uint32_t *first, *next; /* by path: its first callee; its caller's next callee; 0: the last */
     bool *kept;
 } tree;
 
@@ -33,7 +33,7 @@ static double extra_of(const tree *tree, uint32_t path)
            tree->paths[path].typical / tree->typical_count;
 }
 
-/* Each sample of w ns adds w² to the variance of the sum, as if samples came at random. */
+/* Returns the error of extra_of. Each sample of w ns adds w² to the variance of the sum. */
 static double error_of(const tree *tree, uint32_t path)
 {
     const sums *its = &tree->paths[path];
@@ -43,8 +43,7 @@ static double error_of(const tree *tree, uint32_t path)
 
 /* ---- sums ---- */
 
-/* Returns the innermost of a span and its ancestors that is in one of both sets; CRN_SPAN_NONE if
- * none is. */
+/* Returns the innermost of a span and its ancestors that is in a set; CRN_SPAN_NONE if none is. */
 static uint32_t compared_span(const crn_trace *trace, uint32_t span, const uint64_t *slow,
                               const uint64_t *typical)
 {
@@ -77,7 +76,7 @@ static void add_samples(tree *tree, const crn_trace *trace, const uint64_t *slow
     crn_free(spans);
 }
 
-/* Adds each path's sums to its caller's, which has a smaller number. */
+/* Adds each path's sums to its caller's. Callers have smaller numbers. */
 static void add_callees(tree *tree)
 {
     for (uint32_t p = tree->samples->path_count; p-- > 1;) {
@@ -135,8 +134,7 @@ static void link_callees(tree *tree)
     crn_free(all);
 }
 
-/* Returns the last path that all samples of compared spans have in common and that has callees with
- * callees. */
+/* Returns the longest path that all compared samples share and that has kept callees. */
 static uint32_t common_path(const tree *tree)
 {
     uint32_t path = CRN_PATH_NONE;
@@ -147,7 +145,7 @@ static uint32_t common_path(const tree *tree)
     return path;
 }
 
-/* Lists what is below a path. */
+/* Lists the kept paths below `above`. */
 static void list(const tree *tree, uint32_t above, crn_sampled_functions *functions)
 {
     uint32_t path = tree->first[above], depth = 0;
@@ -156,7 +154,7 @@ static void list(const tree *tree, uint32_t above, crn_sampled_functions *functi
         const sums *its = &tree->paths[path];
         uint32_t block = tree->samples->paths[path].block;
         functions->list[functions->count++] = (crn_sampled_function){
-            .block = block < tree->block_count ? block : 0, /* a live capture may have more */
+            .block = block < tree->block_count ? block : 0, /* live captures may have more */
             .depth = depth,
             .only = tree->first[tree->samples->paths[path].caller] == path && !tree->next[path],
             .slow = its->slow / tree->slow_count,

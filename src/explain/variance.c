@@ -8,14 +8,13 @@
 #include "base/memory.h"
 #include "explain/child_sums.h"
 
-/* Sums over spans, by block of their children. */
+/* Sums over spans, for their children of one block. */
 typedef struct sums {
     double spans; /* number of spans with such children */
     crn_child_sum all;
     crn_child_sum slow, typical;
-    double before;                     /* sum of those spans' deviations from the mean duration */
-    double share[CRN_EXPLAIN_KINDS];   /* sums of products of deviations: covariances with the
-                                          duration */
+    double before;                     /* sum of these spans' deviations from the mean duration */
+    double share[CRN_EXPLAIN_KINDS];   /* sums over spans */
     double squares[CRN_EXPLAIN_KINDS]; /* sums of squared deviations from the mean */
     double figures[CRN_EXPLAIN_KINDS]; /* sums */
 } sums;
@@ -33,15 +32,13 @@ typedef struct working {
     crn_child_sums children; /* of the current span */
     struct own {
         double mean, slow, typical, share, squares;
-    } own[OWN]; /* time on and off a processor, and ready without one; all in the first that is
-                 * known
-                 */
+    } own[OWN]; /* times working, waiting and ready; an unknown one is in the one before */
 } working;
 
 /* ---- selection of spans ---- */
 
-/* Returns true if the span runs within another chosen span. `known` and `nested` are bitmaps of
- * results so far, so that each span is visited once. */
+/* Returns true if an ancestor of the span is chosen, too. The bitmaps `known` and `nested` have
+ * earlier results, so that each span is visited once. */
 static bool is_nested(const crn_trace *trace, const uint64_t *chosen, uint32_t span,
                       uint64_t *known, uint64_t *nested)
 {
@@ -114,8 +111,8 @@ static void add_children(working *working, uint32_t span, double deviation)
     }
 }
 
-/* Computes the part of a figure by span, such as processor time, that is of the span itself,
- * without children on its lane. Returns false if some of it is not known. */
+/* Computes a span's figure, such as processor time, without that of children on its lane. Returns
+ * false if one of these figures is not known. */
 static bool own_figure(const working *working, const uint64_t *figures, uint32_t span, double *time)
 {
     const crn_spans *spans = working->spans;
@@ -136,8 +133,8 @@ static bool own_figure(const working *working, const uint64_t *figures, uint32_t
     return true;
 }
 
-/* Clamps to 0..all: clocks differ, children can run in parallel with their parent, and files can be
- * damaged. */
+/* Divides self time into working, waiting and ready. Clamps these to the self time: clocks differ,
+ * children can run in parallel with their parent, files can be damaged. */
 static void own_times(const working *working, uint32_t span, double own[OWN])
 {
     const crn_trace *trace = working->spans->trace;
@@ -150,7 +147,7 @@ static void own_times(const working *working, uint32_t span, double own[OWN])
     own[1] -= own[2];
 }
 
-/* Returns true if the figure is known for all spans. */
+/* Returns true if own_figure knows the figure for all spans. */
 static bool has_figure(const working *working, const uint64_t *figures)
 {
     double time;
@@ -160,7 +157,7 @@ static bool has_figure(const working *working, const uint64_t *figures)
     return true;
 }
 
-/* Sums what the means need: the first pass. */
+/* First pass: sums for the means. */
 static void first_pass(working *working)
 {
     uint32_t seen = 0;
@@ -193,8 +190,8 @@ static void add_deviations(sums *sums, const crn_product *mean, const crn_produc
     }
 }
 
-/* Second pass: covariances with the duration. A span without children of a block deviates from the
- * mean only in their number; all these spans are added at once at the end. */
+/* Second pass: covariances with the duration. Spans without children of a block deviate from the
+ * mean only in the children's number; they are added at once at the end. */
 static void second_pass(working *working)
 {
     CRN_EACH_EXPLAINED(s, &working->explained)
@@ -245,7 +242,7 @@ static double figure_of(const crn_product *product, crn_explain_kind kind)
                                           : product->overlap;
 }
 
-/* Returns the figure to show; NaN if there are no children. */
+/* Returns the figure to show; NaN without spans or children. */
 static double shown(const crn_child_sum *sum, double count, crn_explain_kind kind)
 {
     if (count == 0 || (kind == CRN_EXPLAIN_DURATION && sum->number == 0) ||
@@ -260,7 +257,8 @@ static void add_child_parts(working *working, uint32_t block)
     const crn_explain *explain = working->explain;
     const sums *sums = &working->blocks[block];
     crn_product mean = mean_of(working, sums);
-    /* If only one group of spans has such children, the groups differ in their number. */
+    /* If only slow or only typical spans have such children, they differ in the children's number
+     * alone. */
     crn_product typical = crn_product_of(&sums->typical, explain->typical_count, &mean);
     if (sums->typical.number == 0)
         typical = crn_product_of(&sums->slow, 0, &mean);
@@ -270,7 +268,7 @@ static void add_child_parts(working *working, uint32_t block)
     for (int k = CRN_EXPLAIN_NUMBER; k <= CRN_EXPLAIN_OVERLAP; k++) {
         crn_explain_kind kind = (crn_explain_kind)k;
         bool number = kind == CRN_EXPLAIN_NUMBER;
-        /* The children never overlapped: no row for overlap. */
+        /* Without overlap: no such part. */
         if (kind == CRN_EXPLAIN_OVERLAP && mean.overlap >= 1)
             continue;
         double among = number ? working->count : sums->spans;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds what goes with long durations: attributes, iteration numbers, parents, lanes. A first pass
- * counts the spans of each factor; later passes collect the spans of a few factors at a time.
+ * Finds which factors explain durations: attributes, iteration numbers, parents, lanes. For
+ * attributes, a first pass counts the spans of each; later passes collect the spans of some at a
+ * time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,19 +13,19 @@
 #include "base/memory.h"
 #include "explain/variance_factors.h"
 
-/* Significance level. It is divided by the number of tested factors (Bonferroni). */
+/* Significance level for all tested factors together (Bonferroni). */
 static const double LIKELY_CHANCE = 0.01;
 enum { NO_FACTOR = -1 };
 
-/* Limit on spans of factors that are collected in one pass; a single factor may exceed it. */
+/* Limit on spans collected in one pass. A single factor may exceed it. */
 enum { AT_ONCE = 1 << 20 };
 
 /* An attribute that may become a factor, before its spans are collected. */
 typedef struct candidate {
     crn_factor factor;
-    uint32_t count, last;   /* spans that have it; the last of them + 1 */
-    uint32_t first;         /* its first attribute */
-    uint32_t slow, typical; /* number of slow and of typical spans that have it */
+    uint32_t count, last;   /* number of spans with the attribute; the last of these + 1 */
+    uint32_t first;         /* first such attribute of the trace */
+    uint32_t slow, typical; /* number of slow and of typical spans with it */
     bool differs;           /* it has several values */
 } candidate;
 
@@ -95,7 +96,7 @@ static int compare_keys(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Numbers the keys. Several can have the same (interned) name: the first represents all. */
+/* Maps keys to the first key with the same (interned) name. */
 static void find_keys(factors *factors)
 {
     const crn_trace *trace = factors->trace;
@@ -154,7 +155,7 @@ static bool is_alike(const crn_attribute *left, const crn_attribute *right)
     return number_of(left) == number_of(right);
 }
 
-/* Returns true for the first attribute of that key on a span; repeated ones do not count. */
+/* Returns true for a span's first finite attribute of the candidate; later ones do not count. */
 static bool is_new(candidate *candidate, uint32_t span, const crn_attribute *attribute)
 {
     if (candidate->last == span + 1 || !isfinite(number_of(attribute)))
@@ -185,8 +186,8 @@ static void gather_span(const factors *factors, candidate *candidate, uint32_t s
     factor->attributes[factor->count++] = (uint32_t)(attribute - factors->trace->attributes);
 }
 
-/* Visits the attributes of all explained spans, or of their parents: to count them, or to collect
- * those of candidates with allocated arrays. */
+/* Visits the attributes of explained spans, or of their parents: counts them, or with `gather`
+ * collects those of candidates with allocated arrays. */
 static void visit_attributes(factors *factors, bool of_parents, bool gather)
 {
     const crn_attribute *attributes = NULL;
@@ -211,7 +212,7 @@ static void visit_attributes(factors *factors, bool of_parents, bool gather)
     }
 }
 
-/* Adds a factor with a single value, for which nothing must be collected. */
+/* Adds a factor with a single value. It needs no collected spans. */
 static void add_constant(factors *factors, const candidate *candidate)
 {
     crn_explain_factor shown = candidate->factor.shown;
@@ -231,7 +232,7 @@ static void add_constant(factors *factors, const candidate *candidate)
     show(factors, &shown);
 }
 
-/* Collects and judges some candidates, beginning with `from`. Returns the first that is left. */
+/* Collects and judges some candidates from `from` on. Returns the next candidate. */
 static uint32_t judge_some(factors *factors, uint32_t from)
 {
     uint64_t spans = 0;

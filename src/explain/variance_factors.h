@@ -7,18 +7,18 @@
 
 #include "explain/variance.h"
 
-/* The spans that have a value of the factor. Values are looked up when needed. */
+/* A factor and the spans that have it. Values are looked up when needed. */
 typedef struct crn_factor {
     crn_explain_factor shown;
     const crn_explained *explained;
     uint32_t *spans;
-    uint32_t *attributes; /* by the same index: attribute of the trace; NULL if the factor is no
-                             attribute */
+    uint32_t *
+        attributes; /* by the same index: attribute of the trace; NULL for other kinds of factors */
     uint32_t count;
-    uint64_t *begins; /* when sorted: bitmap, set where the value differs from the one before */
+    uint64_t *begins; /* bitmap, once sorted: set where the value differs from the previous one */
 } crn_factor;
 
-/* Returns the numeric value at index `at`. For text attributes use the text. */
+/* Return the number, the text (NULL for a number) and the duration (ns) at index `at`. */
 double crn_factor_number(const crn_factor *factor, uint32_t at);
 const char *crn_factor_text(const crn_factor *factor, uint32_t at);
 double crn_factor_duration(const crn_factor *factor, uint32_t at);
@@ -31,12 +31,12 @@ static inline uint32_t crn_factor_run_end(const crn_factor *factor, uint32_t at)
     return crn_bits_next(factor->begins, at + 1, factor->count);
 }
 
-/* Chooses the model that explains most after correction for chance: a line or ranges for numbers,
- * groups otherwise. The factor must be sorted. */
+/* Chooses the model that explains most after correction for chance: a line or ranges for a number,
+ * groups for other values. The factor must be sorted. */
 void crn_factor_judge(crn_factor *factor);
 
-/* Finds what slow spans have in common, and its share among typical ones. The factor must be
- * sorted. */
+/* Finds the value that most slow spans have, and its share among slow and typical ones. The factor
+ * must be sorted. */
 void crn_factor_compare_slow(crn_factor *factor);
 
 #endif

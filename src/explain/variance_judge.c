@@ -10,7 +10,7 @@
 #include "explain/variance_factors.h"
 
 enum {
-    LEAST_WITHIN = 3, /* degrees of freedom that must remain for the rest */
+    LEAST_WITHIN = 3, /* least degrees of freedom of the rest */
     RANGES = 10
 };
 
@@ -37,7 +37,7 @@ static moments durations_of(const crn_factor *factor)
     return its;
 }
 
-/* Tests a straight line. Numbers are scaled first, because their squares may overflow a double. */
+/* Tests a straight line. Scales the numbers first, because their squares may overflow a double. */
 static test test_line(const crn_factor *factor, const moments *durations)
 {
     double low = crn_factor_number(factor, 0);
@@ -80,8 +80,8 @@ static void add_group(test *test, const crn_factor *factor, uint32_t first, uint
     test->between++;
 }
 
-/* Tests groups of equal values; if there are more than `most` values, ranges with about equal
- * numbers of spans. Equal values are never separated. */
+/* Tests groups of equal values if `most` is 0; else about `most` ranges of values, with about equal
+ * numbers of spans. Equal values stay together. */
 static test test_groups(const crn_factor *factor, const moments *durations, uint32_t most)
 {
     test test = {.between = -1};

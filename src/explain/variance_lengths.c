@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of all explained lengths: mean, variance, percentiles; which spans are slow, and typical.
+ * Figures of the explained lengths: mean, variance, percentiles; finds slow and typical spans.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -50,8 +50,8 @@ static double mean_where(const crn_explained *explained, const uint64_t *marked,
     return mean;
 }
 
-/* Chooses the length from which spans are slow; typical ones are shorter. Returns false if there is
- * nothing to compare. */
+/* Chooses the lengths of slow spans, and of typical ones, which are shorter. Returns false if these
+ * ranges are empty. */
 static bool choose_slow(crn_explain *explain, uint64_t slow)
 {
     explain->slow_from = slow ? slow : explain->p99;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantiles of values that are looked up again in each pass in place of being stored: each pass
- * over the spans finds 16 more bits.
+ * Quantiles without an array of values: each pass over the spans looks the values up and finds 16
+ * more bits of each quantile.
  */
 #include <math.h>
 #include <string.h>
@@ -12,11 +12,11 @@ enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS, RANKS_MAX = 8 };
 
 /* ---- nearest rank ---- */
 
-/* The search for one rank: the leading bits found so far, and the rank among values that share
- * them, from 1. */
+/* The search for one rank: `high` are the leading bits found so far, `rank` is the rank, from 1,
+ * among values with these bits. */
 typedef struct rank_search {
     uint64_t high, rank;
-    uint32_t *counts; /* of values with these leading bits, by their next 16 bits */
+    uint32_t *counts; /* of values with these bits, by their next 16 bits */
 } rank_search;
 
 static void find_digit(rank_search *rank_search)
@@ -76,7 +76,7 @@ void crn_explain_ranks(const crn_explained *explained, const double *shares, uin
 
 /* ---- spans that make half of the variance ---- */
 
-/* Returns the square of a deviation as an integer with the same order (IEEE bits). */
+/* Returns a deviation's squared value as an integer with the same order. */
 static uint64_t square_of(const crn_explained *explained, uint32_t span, double mean,
                           double *square)
 {
@@ -114,8 +114,8 @@ uint32_t crn_explain_half(const crn_explained *explained, double mean, double su
     uint64_t high = 0;
     uint32_t half = 0;
     bucket *buckets = left > 0 ? crn_calloc(DIGITS, sizeof *buckets) : NULL;
-    /* Takes whole buckets from the largest down while something is left; then refines the bucket
-     * that is too large, and counts single values if all in it are equal. */
+    /* Takes whole buckets, largest values first, until the next one exceeds what is left; then
+     * divides that bucket further. In the last pass its values are equal: takes single ones. */
     for (unsigned shift = 64; shift && left > 0;) {
         shift -= DIGIT_BITS;
         fill(explained, mean, high, shift, buckets);

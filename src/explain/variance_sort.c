@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorts a factor's spans by value in place: values are looked up and spans are swapped, so that no
- * memory is needed for values.
+ * Sorts a factor's spans by value in place: looks values up and swaps spans, which needs no memory
+ * for values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* ---- values ---- */
 
-/* Returns the value of a factor that is no attribute. */
+/* Returns a span's value of a factor other than an attribute. */
 static double non_attribute_number(const crn_factor *factor, uint32_t number)
 {
     const crn_trace *trace = factor->explained->spans->trace;
@@ -24,7 +24,7 @@ static double non_attribute_number(const crn_factor *factor, uint32_t number)
         return (double)span->iteration;
     case CRN_FACTOR_PARENT_ITERATION:
         return (double)(root ? CAIRN_ITERATION_NONE : trace->spans[span->parent].iteration);
-    case CRN_FACTOR_PARENT_BLOCK: /* a block number here; see crn_factor_group */
+    case CRN_FACTOR_PARENT_BLOCK: /* a block number; see crn_factor_group */
         return root ? 0 : crn_span_block(factor->explained->spans, span->parent);
     default:
         return span->lane;
@@ -129,7 +129,7 @@ static uint64_t key_of(const crn_factor *factor, uint32_t at)
 
 typedef struct range {
     uint32_t first, last;
-    bool same; /* all values are equal: sort by span, so that lookups are local in memory */
+    bool same; /* all values are equal: sort by span, for locality of lookups */
 } range;
 
 static uint64_t digits_of(const crn_factor *factor, const range *its, uint32_t at)
@@ -149,7 +149,7 @@ static void sort_few(crn_factor *factor, const range *its)
         }
 }
 
-/* Returns the bits in which the values differ; 0 also if the range is sorted already. */
+/* Returns the bits in which values (`same`: spans) differ; 0 also for spans that are sorted. */
 static uint64_t find_different(const crn_factor *factor, const range *its)
 {
     uint64_t first = digits_of(factor, its, its->first), before = first, different = 0;
@@ -163,8 +163,8 @@ static uint64_t find_different(const crn_factor *factor, const range *its)
     return its->same && in_order ? 0 : different;
 }
 
-/* Moves each item into the bucket of its byte. `firsts`: where each bucket begins, one entry more
- * than buckets. */
+/* Moves each item into the bucket of its byte. Sets `firsts` to where buckets begin and the last
+ * one ends. */
 static void partition(crn_factor *factor, const range *its, unsigned shift,
                       uint32_t firsts[BYTES + 1])
 {
@@ -188,7 +188,7 @@ static void partition(crn_factor *factor, const range *its, unsigned shift,
 
 static void sort_range(crn_factor *factor, range all)
 {
-    enum { LEVELS = 13 }; /* bytes of a number and of a span, and one for a range of equal values */
+    enum { LEVELS = 13 }; /* bytes of a number and of a span, and one for equal values */
     range *ranges = crn_calloc(LEVELS * BYTES, sizeof *ranges);
     uint32_t count = 1;
     ranges[0] = all;
@@ -242,7 +242,7 @@ static int compare_values(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Returns false if there are more than VALUES distinct values. */
+/* Finds the distinct values. Returns false if there are more than VALUES. */
 static bool find_values(const crn_factor *factor, values *values)
 {
     for (uint32_t at = 0; at < factor->count; at++) {
@@ -266,7 +266,7 @@ static bool find_values(const crn_factor *factor, values *values)
     return true;
 }
 
-/* Permutes attributes in place by cycles; afterwards the spans of each value are sorted by span. */
+/* Sorts a factor of attributes in place by cycles of swaps, then each value's spans. */
 static void permute(crn_factor *factor, const values *values, uint32_t *next)
 {
     for (unsigned v = 0; v < values->count; v++) {
@@ -284,13 +284,13 @@ static void permute(crn_factor *factor, const values *values, uint32_t *next)
     }
 }
 
-/* Factors that are no attributes: rewrites the spans value by value. */
+/* Sorts another factor: writes its spans again, into the range of each value. */
 static void refill(crn_factor *factor, const values *values, uint32_t *next)
 {
     CRN_EACH_EXPLAINED(s, factor->explained)
     {
         unsigned slot = slot_of(values, key_of_number(non_attribute_number(factor, s)));
-        if (values->slots[slot]) /* the bucket is not empty */
+        if (values->slots[slot]) /* the factor has this value */
             factor->spans[next[values->slots[slot] - 1]++] = s;
     }
 }
@@ -314,8 +314,8 @@ static bool sort_few_values(crn_factor *factor)
 
 /* ---- entry ---- */
 
-/* Sets `begins` where values change. Most factors are sorted already: iterations, constants.
- * Returns false if it is not sorted. */
+/* Sets `begins` where values change. Returns false if the factor is unsorted; most factors are
+ * sorted, such as iterations. */
 static bool find_begins(crn_factor *factor)
 {
     bool texts = factor->attributes && !factor->shown.number;

@@ -255,8 +255,7 @@ static void write_end(crn_writer *writer, const crn_event *event)
         end_movable(writer);
 }
 
-/* Returns the time until which a span waited. Consecutive waits count as one, for the last signal.
- */
+/* Returns until when a span waited. Consecutive waits count as one, for the last signal. */
 static uint64_t waited_until(const crn_writer *writer, uint32_t point)
 {
     const crn_replay *replay = writer->replay;

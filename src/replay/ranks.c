@@ -31,8 +31,7 @@ static int compare_picks(const void *left, const void *right)
 }
 
 typedef struct choices {
-    const pick
-        *ready; /* the pool's jobs, sorted by queue, then by the time at which they were ready */
+    const pick *ready;                    /* the pool's jobs, by queue, then by time ready */
     uint32_t first[CRN_QUEUES + 1];       /* first job of each queue */
     uint32_t begun[CRN_QUEUES];           /* number of jobs taken from each queue */
     uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* won[a][b]: jobs of a taken while one of b was ready */

@@ -17,8 +17,7 @@ static double rate_of(const crn_sim *sim, uint32_t working)
     return working > sim->cores ? sim->cores / working : 1;
 }
 
-/* Advances to the end of a lane's work and returns true if no other lane would continue before it.
- */
+/* If no other lane continues before a lane's work ends, advances to its end and returns true. */
 static bool works_alone(crn_sim *sim, uint32_t number, double time)
 {
     const crn_heap_entry *top = sim->working.entries;

@@ -16,8 +16,7 @@ static void watch(crn_replay *replay, uint32_t span)
     replay->watched[span / 64] |= (uint64_t)1 << span % 64;
 }
 
-/* Watches the ancestors whose latency the span may extend, up to the first that is watched already.
- */
+/* Watches the ancestors whose latency the span may extend, up to the first watched one. */
 static void watch_above(crn_replay *replay, uint32_t span)
 {
     const crn_span *spans = replay->trace->spans;
