@@ -66,7 +66,7 @@ static void limit_latest(working *working, uint32_t moment, uint64_t time)
         working->latest[moment] = time;
 }
 
-/* Lowers `latest` of a moment's predecessors to what its own permits. */
+/* Lowers `latest` of a moment's predecessors as far as its own requires. */
 static void limit_predecessors(working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;

@@ -3,11 +3,11 @@
  * latency_parts.h - divides end-to-end latencies (spans/latency.h) among stages, and each stage's
  * time into queueing, work and waiting.
  *
- * A stage begins when the previous stage hands over. This is when the hand-off token for its span
- * was taken, if the time is known; for a call on the lane, the call's begin; otherwise the end of
- * the previous stage's span. The stage queues until its span begins. Then its lane works, or waits
- * as in the critical path (moments.h), until the stage hands over or the result ends. So the stages
- * of a result add up to its latency.
+ * A stage begins when the previous stage hands over: when the hand-off token for its span was
+ * taken, if that time is known; for a call, when it begins; otherwise when the previous stage's
+ * span ends. The stage queues until its span begins. Then its lane works, or waits as in the
+ * critical path (moments.h), until the stage hands over or the result ends. So the stages of a
+ * result add up to its latency.
  */
 #ifndef CRN_EXPLAIN_LATENCY_PARTS_H
 #define CRN_EXPLAIN_LATENCY_PARTS_H

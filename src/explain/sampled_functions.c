@@ -10,7 +10,7 @@
 
 enum { SIGMAS = 2 /* standard errors that a difference must exceed */ };
 
-#define LEAST_SHARE 0.02 /* smaller differences, times the largest, are left out */
+#define LEAST_SHARE 0.02 /* share of the largest difference; smaller ones are left out */
 
 typedef struct sums {
     double slow, typical;                 /* ns */

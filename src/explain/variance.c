@@ -14,9 +14,9 @@ typedef struct sums {
     crn_child_sum all;
     crn_child_sum slow, typical;
     double before;                     /* sum of these spans' deviations from the mean duration */
-    double share[CRN_EXPLAIN_KINDS];   /* sums over spans */
+    double share[CRN_EXPLAIN_KINDS];   /* sums of products of deviations, for the covariances */
     double squares[CRN_EXPLAIN_KINDS]; /* sums of squared deviations from the mean */
-    double figures[CRN_EXPLAIN_KINDS]; /* sums */
+    double figures[CRN_EXPLAIN_KINDS]; /* sums over spans, for means */
 } sums;
 
 enum { OWN = 3 /* parts of self time */ };
@@ -32,7 +32,7 @@ typedef struct working {
     crn_child_sums children; /* of the current span */
     struct own {
         double mean, slow, typical, share, squares;
-    } own[OWN]; /* times working, waiting and ready; an unknown one is in the one before */
+    } own[OWN]; /* times working, waiting and ready; an unknown time counts for the previous one */
 } working;
 
 /* ---- selection of spans ---- */

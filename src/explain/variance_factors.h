@@ -12,8 +12,7 @@ typedef struct crn_factor {
     crn_explain_factor shown;
     const crn_explained *explained;
     uint32_t *spans;
-    uint32_t *
-        attributes; /* by the same index: attribute of the trace; NULL for other kinds of factors */
+    uint32_t *attributes; /* by the same index: attribute of the trace; NULL for other factors */
     uint32_t count;
     uint64_t *begins; /* bitmap, once sorted: set where the value differs from the previous one */
 } crn_factor;

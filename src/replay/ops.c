@@ -277,7 +277,8 @@ static void write_wait(crn_writer *writer, const crn_event *event)
     const crn_point *point = &writer->replay->points[event->which];
     if (event->owner != point->span && point->time == writer->replay->gates[point->target].until &&
         writer->deferred == CRN_NONE) {
-        /* The span had an open inner span when the awaited event happened: it waited at its end. */
+        /* An inner span was open when the awaited event happened: the span can only have waited at
+         * its end. */
         writer->deferred = point->target;
         writer->deferred_span = point->span;
         return;

@@ -30,7 +30,7 @@ static int compare_places(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Returns true if spans are sorted, as nearly always. */
+/* Returns true if the spans are already sorted. */
 static bool are_in_order(const crn_trace *trace)
 {
     for (uint32_t s = 1; s < trace->span_count; s++) {

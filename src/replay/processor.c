@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Less work is within the error of reading the clock. */
+/* Shorter work is within the error of reading the clock. */
 enum { LEAST_NS = 10000 };
 #define NEARLY_ALL 0.95
 

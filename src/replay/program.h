@@ -85,7 +85,7 @@ typedef struct crn_job {
     uint32_t members; /* number of spans below its adoption */
     uint32_t kind;
     uint64_t first; /* offset of its first operation in the lane's code */
-    uint64_t taken; /* recorded times: handed off; below: begun, ended */
+    uint64_t taken; /* recorded time of the hand-off */
     uint64_t start, end;
     uint64_t room_at; /* recorded time from which its queue had space for it */
     bool movable;
@@ -227,7 +227,7 @@ struct crn_replay {
     uint32_t watched_count;
     uint64_t *watched;       /* bitmap by span: begin and end are operations */
     uint32_t *watched_first; /* by 64 spans: number of watched spans before them */
-    uint32_t *above;         /* by watched index: the nearest watched ancestor's index; CRN_NONE */
+    uint32_t *above; /* by watched index: that of the nearest watched ancestor, or CRN_NONE */
     crn_latency recorded;
 
     uint32_t timer_count, timer_room;
@@ -258,8 +258,8 @@ static inline uint32_t crn_work_class(const crn_replay *replay, uint32_t span)
     return crn_replay_block(replay, span) * 2 + (!replay->kept || replay->kept[span]);
 }
 
-/* Returns a part of `trace` without the waits that jobs describe, too; NULL if it has none of
- * these. Sets `*origins`, by span, to its number in `trace`, and replaces setup->kept by that of
+/* Returns a part of `trace` without the waits that its jobs also describe; NULL if it has no such
+ * waits. Sets `*origins`, by span, to its number in `trace`, and replaces setup->kept by that of
  * the part. Free both with crn_free. */
 crn_trace *crn_replay_leave_out(const crn_trace *trace, crn_replay_setup *setup,
                                 uint32_t **origins);
@@ -314,7 +314,7 @@ static inline bool crn_is_meant(const crn_replay *replay, uint32_t span)
                      rest != CRN_REST_CONDITION && rest != CRN_REST_SEMAPHORE;
 }
 
-/* Return the job that a span begins; its begin gate. CRN_NONE, NULL: it has none. */
+/* Return the job that a span begins, CRN_NONE for no job; its begin gate, NULL for no gate. */
 uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span);
 static inline uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
 {
@@ -393,7 +393,7 @@ typedef struct crn_writer {
     uint32_t lane;
     bool dry; /* compute without writing anything */
     bool stopped;
-    uint64_t at;             /* recorded time up to which operations account */
+    uint64_t at;             /* recorded time that operations account for so far */
     bool begun;              /* an operation has been written */
     uint32_t job;            /* movable job around the event; CRN_NONE: no job */
     uint32_t to_begin, open; /* numbers of the job's spans: to begin; open */
@@ -454,7 +454,7 @@ const crn_hold *crn_replay_hold(const crn_replay *replay, uint32_t span);
 uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end);
 /* Adds a doubt if the unscaled outcome drops more or fewer jobs than the program did. */
 void crn_replay_check_drops(crn_replay *replay, const crn_outcome *outcome);
-/* Add to the facts. A doubt of a kind about a block is added once. */
+/* Add a doubt, a timer to the facts. A doubt of a kind about a block is added once. */
 void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
                       double period);
 void crn_replay_note_timer(crn_replay *replay, uint32_t block, double period);

@@ -32,7 +32,7 @@ typedef enum crn_rest {
     CRN_REST_WAIT = 4,      /* self time is the wait for a lock, whose span begins next */
     CRN_REST_ASYNC = 5,     /* asynchronous spans: as SLEEP */
     CRN_REST_CONDITION = 6, /* waits for a condition variable, and its signals: as SLEEP */
-    CRN_REST_SEMAPHORE = 7  /* of a semaphore: as SLEEP */
+    CRN_REST_SEMAPHORE = 7  /* waits for a semaphore, and its posts: as SLEEP */
 } crn_rest;
 
 /* What a full queue does with a job. */
@@ -55,7 +55,7 @@ typedef struct crn_replay_setup {
     bool fixed;          /* each lane runs the jobs that it ran in the recording */
     bool no_guesses;     /* infer no waits; use the recorded waits */
     const uint8_t *kept; /* by span: 1 if it may be scaled; NULL: all */
-    uint32_t latency_of; /* block whose spans' latency is measured; 0: root spans' */
+    uint32_t latency_of; /* block whose spans' latency is measured; 0: that of root spans */
     bool every;          /* outcomes have begin and end of every span */
 } crn_replay_setup;
 
@@ -74,9 +74,9 @@ typedef struct crn_replay crn_replay;
 crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setup);
 void crn_replay_free(crn_replay *replay);
 
-/* Returns, by span, 1 if the span or an ancestor is the last of consecutive ancestors that match
- * `path`. Each of the path's `length` elements has, by block (block_count of them), 1 if the block
- * matches. Free the result with crn_free. */
+/* Returns, by span, 1 if the span or an ancestor ends a sequence of parents and children that
+ * matches `path`. Each of the path's `length` elements has, by block (block_count of them), 1 if
+ * the block matches. Free the result with crn_free. */
 uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const uint8_t *const *path,
                           size_t length);
 
@@ -200,8 +200,8 @@ const crn_replay_facts *crn_replay_facts_of(const crn_replay *replay);
  * be scaled. Free it with crn_free. */
 uint64_t *crn_replay_work(const crn_replay *replay);
 
-/* Drift: relative error of the unscaled replay. Trusted: drift and each lane's unexplained share
- * are at most CRN_REPLAY_TRUST; no doubts, lost spans or loosened waits. */
+/* The drift is the unscaled replay's relative error. A replay is trusted if its drift and each
+ * lane's unexplained share are at most this, without doubts, lost spans or loosened waits. */
 #define CRN_REPLAY_TRUST 0.03
 double crn_replay_drift(const crn_replay *replay);
 bool crn_replay_is_trusted(const crn_replay *replay);
@@ -242,7 +242,7 @@ typedef struct crn_effects {
     const crn_replay *replay;
     const crn_scenario *base; /* scenario to which the reductions are added */
     uint64_t length;          /* length of the base scenario; the caller sets it before sorting */
-    uint32_t count, hidden;   /* number of rows; of blocks that have no row */
+    uint32_t count, hidden;   /* number of rows; number of other blocks with self time */
     crn_effect *rows;
 } crn_effects;
 

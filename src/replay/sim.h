@@ -82,7 +82,7 @@ typedef struct crn_sim {
     crn_sim_lock *locks;    /* by block */
     double *beats;          /* by timer: its last multiple or moment; 0: not fired */
     crn_lane_list gates;    /* lanes that wait at gates */
-    uint32_t next_forced;   /* where break_deadlock searches on */
+    uint32_t next_forced;   /* next job for break_deadlock to check */
 } crn_sim;
 
 /* ---- waiting lanes and queues (sim_queues.c) ---- */

@@ -145,7 +145,7 @@ void crn_sim_put(crn_sim *sim, uint32_t job)
         enqueue(sim, job);
 }
 
-/* Counts a job as dropped: the oldest of a full queue, or one that a lane hands off to it. */
+/* Counts a job as dropped: the oldest of a full queue, or one that is handed off to it. */
 void crn_sim_lose(crn_sim *sim, uint32_t job)
 {
     const crn_kind *kind = kind_of(sim, job);

@@ -23,7 +23,7 @@ enum {
     OUTLIER = 8             /* times the median deviation */
 };
 #define LEAST_SLACK 0.02 /* times the period */
-#define STEADY 0.05      /* median deviation of intervals, at most, times the period */
+#define STEADY 0.05      /* times the period: most deviation of an interval */
 #define ABSORBS 0.45     /* slope of a timer, at most */
 #define LIMITS (-0.6)    /* slope of the wait for a limited rate, at most */
 

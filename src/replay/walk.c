@@ -147,8 +147,7 @@ static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
     return (point->time < begin && point->time < end) || has_begun(walk, point->span);
 }
 
-/* Returns true if a parent of `span` is open on its lane: the span begins before that ends at the
- * same moment. */
+/* Returns true if the parent of `span` is open on its lane. A begin precedes its parent's end. */
 static bool begins_inside(const crn_walk *walk, uint32_t span)
 {
     const crn_span *its = &walk->replay->trace->spans[span];

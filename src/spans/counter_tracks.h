@@ -27,7 +27,7 @@ void crn_counter_tracks_free(crn_counter_tracks *tracks);
 
 /* The values of a counter in one pixel. `low` and `high` ignore NaN unless all values are NaN. */
 typedef struct crn_counter_point {
-    uint64_t at; /* ns, when the first was set */
+    uint64_t at; /* ns, time of the first value */
     double low, high, last;
 } crn_counter_point;
 

@@ -3,9 +3,10 @@
  * latency.h - end-to-end latency: from the begin of an input (a span such as "camera") to the end
  * of a result that was made from it ("display"), along parents, hand-offs and follows edges.
  *
- * The search goes back from the result: from a span to its parent, nesting or handing off, and to
- * the spans that it follows. Of all inputs found, the one that began last counts: it is the newest
- * that the result can show. The search ignores waits: a waiting span has handed off the work.
+ * The search goes back from the result: from a span to its parent, by nesting or by hand-off, and
+ * to the spans that it follows. Of all inputs found, the one that began last counts: it is the
+ * newest that the result can show. The search ignores waits: a waiting span has handed off the
+ * work.
  */
 #ifndef CRN_SPANS_LATENCY_H
 #define CRN_SPANS_LATENCY_H

@@ -17,7 +17,7 @@ typedef struct crn_saving {
     cairn_error error; /* the first error */
 } crn_saving;
 
-/* Appends to a section that is not of a lane. Returns the offset of the bytes. */
+/* Appends to a section that a capture has only once. Returns the offset. */
 static inline uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes,
                                     size_t size)
 {

@@ -293,7 +293,7 @@ static ranges choose_ranges(const grouping *grouping, const run *runs, uint32_t 
     return ranges;
 }
 
-/* Makes a group for each number; for each range of too many numbers. */
+/* Makes a group for each number, or for each range if there are too many numbers. */
 static void group_numbers(grouping *grouping, run *runs, uint32_t count)
 {
     double from = grouping->data[runs[0].first].number;

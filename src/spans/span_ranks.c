@@ -58,7 +58,8 @@ static int compare_times(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Returns the position of the nearest rank: of the first value not exceeded by `share` of all. */
+/* Returns the position of the nearest rank: of the first value at or below which `share` of all
+ * values lie. */
 static uint64_t place_of(double share, uint32_t count)
 {
     double rank = ceil(share * count);
@@ -168,7 +169,7 @@ static void take_turn(turn *turn)
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks)
 {
-    /* memory of a pass: a word for eight spans, at least 16 Ki words */
+    /* memory of a pass: one word for each eight spans, at least 16 Ki */
     uint64_t most = spans->trace->span_count / 8 + ((uint64_t)16 << 10);
     turn turn = {.spans = spans, .kept = kept, .rows = rows};
     for (; turn.first < blocks; turn.first = turn.last) {

@@ -23,7 +23,7 @@
 #include "capture/mapping.h"
 #include "spans/trace.h"
 
-enum { CRN_PIECE_BITS = 13 /* a piece has at most 1 << this spans */ };
+enum { CRN_PIECE_BITS = 13 /* a piece has at most 1 << CRN_PIECE_BITS spans */ };
 
 /* Spans that are consecutive on a lane and in memory. */
 typedef struct crn_span_piece {
@@ -56,7 +56,7 @@ typedef struct crn_attribute_place {
 
 typedef struct crn_span_store {
     uint32_t count, open;
-    uint64_t length; /* ns, the last moment that the capture knows of */
+    uint64_t length; /* ns, the last moment in the capture */
     uint64_t dropped, recycled, skipped, details_dropped, dangling; /* same as in crn_trace */
 
     uint32_t lane_count, key_count;
@@ -95,7 +95,7 @@ typedef struct crn_span_store {
     uint32_t *first_child, *children; /* children of span s: first_child[s] to first_child[s +
                                          1]; NULL until crn_store_children */
 
-    const crn_trace *trace; /* the store is made from it; NULL: the file is read in place */
+    const crn_trace *trace; /* trace from which the store is made; NULL: read in place */
     crn_trace *own;         /* `trace` if the store owns it, else NULL */
     const crn_trace *more;  /* processes, origins, histograms, remote parents and counts of lost
                                spans, as in crn_trace; NULL unless read */
@@ -112,7 +112,7 @@ typedef struct crn_span_store {
     uint32_t detail_count, detail_piece_count;
     crn_detail_piece *detail_pieces;
     crn_mapping mapping;
-    bool resting;     /* pages are released */
+    bool resting;     /* release pages that were read */
     uint64_t touched; /* bytes read since pages were last released */
     uint32_t parts_count;
     crn_parts *parts;
@@ -123,7 +123,7 @@ typedef struct crn_span_store {
 /* Opens the spans of a capture; without spans the store is empty. On an error returns NULL and sets
  * `*error`. */
 crn_span_store *crn_store_open(const char *path, crn_error *error);
-/* Also reads `more`, and releases pages. */
+/* Like crn_store_open, but also reads `more` and releases pages. */
 crn_span_store *crn_store_open_whole(const char *path, crn_error *error);
 void crn_store_close(crn_span_store *store);
 

@@ -115,8 +115,9 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
     store->dangling++;
 }
 
-/* Cuts cycles of parents, which a damaged file can contain across lanes. One walk upwards visits
- * each span; a parent that the same walk has visited is cut off. trace.c does it for traces. */
+/* Cuts cycles of parents, which a damaged file can contain across lanes. Walks upwards from each
+ * span to visited spans. Cuts off a parent that the walk itself visited. trace.c does it for
+ * traces. */
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;

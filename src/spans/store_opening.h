@@ -49,7 +49,7 @@ bool crn_store_read(crn_store_opening *opening);
 /* Frees all but the store. */
 void crn_store_opening_end(crn_store_opening *opening);
 
-/* Returns a lane's `details`; NULL for a newer lane. */
+/* Returns a lane's details; NULL for a lane found later. */
 crn_lane_details *crn_store_details_of(const crn_store_opening *opening, uint32_t lane);
 
 /* Reads the attributes, edges, weights and remote parents of a lane. Call it after the spans of all
@@ -88,7 +88,7 @@ uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *
 /* Builds the index from spans to pieces. Call it after the last piece. */
 void crn_store_index_pieces(crn_span_store *store);
 
-/* Sorts items, which begin with a span number, by it, stably. Fast if they are sorted. */
+/* Sorts items by the span number at their begin, stably. Fast if they are sorted already. */
 void crn_order_by_span(void *items, uint32_t count, size_t size);
 /* Also keeps only the last item of each span. Returns how many it keeps. */
 uint32_t crn_keep_last_by_span(void *items, uint32_t count, size_t size);

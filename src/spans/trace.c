@@ -11,7 +11,7 @@
 #include "spans/trace_histograms.h"
 #include "spans/trace_process.h"
 
-/* One walk upwards visits each span; a parent that the same walk has visited is cut off. */
+/* Walks upwards from each span to visited spans. Cuts off a parent that the walk itself visited. */
 void crn_trace_cut_circles(crn_trace *trace)
 {
     uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* by span: number of the walk

@@ -111,7 +111,7 @@ typedef struct crn_trace_process {
     uint32_t number;       /* pid; 0 if not known */
     uint32_t first_lane;   /* first lane; the process's lanes end before the next process's first */
     uint64_t unix_ns;      /* CLOCK_REALTIME when its capture began; 0: not known */
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC then */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC when its capture began */
     uint64_t boot[2];    /* boot id of the machine, 0 0: not known. Only CLOCK_MONOTONIC readings of
                             one boot are comparable */
     uint64_t start;      /* when its capture began, ns by the trace's clock */

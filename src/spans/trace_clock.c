@@ -95,7 +95,7 @@ static void place_machines(aligning *aligning)
     }
 }
 
-/* Converts a trace's time of a process to its machine's clock. */
+/* Converts a process's time in the trace to its machine's clock. */
 static int64_t moment(const aligning *aligning, uint32_t process, uint64_t time)
 {
     return aligning->start[process] + minus(time, aligning->trace->processes[process].start);
@@ -269,7 +269,7 @@ void crn_trace_align(crn_trace *trace)
     crn_trace_end_open(trace);
 }
 
-/* Extends each process to its last span: in a damaged file, spans may end later than it. */
+/* Extends each process to its last span: in a damaged file, spans may end after their process. */
 static void find_lengths(crn_trace *trace)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {

@@ -13,7 +13,7 @@
 
 /* ---- blocks ---- */
 
-/* Interns what identifies a block. `parent` is a block of the profile `to`. */
+/* Interns what identifies a block. `parent` is a block of crn_blocks_match's `to`. */
 static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, uint32_t parent)
 {
     size_t name_size = strlen(info->name) + 1, file_size = strlen(info->file) + 1;

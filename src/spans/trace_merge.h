@@ -42,7 +42,7 @@ typedef struct crn_trace_clocks {
     uint32_t links;    /* spans with a remote parent */
     uint32_t missing;  /* of these: the trace lacks the parent */
     uint32_t early;    /* of these: they begin before the parent */
-    uint64_t earliest; /* ns, largest such difference */
+    uint64_t earliest; /* ns by which they begin too early, at most */
     uint64_t shifted;  /* ns, the largest move of a machine */
 } crn_trace_clocks;
 
