@@ -88,8 +88,10 @@ void crn_site_begin_thread(void)
     cairn_strand *strand = cairn_thread_strand();
     if (strand)
         crn_site_follow(strand);
-    if (strand && crn_site_follow_row)
+    if (strand && crn_site_follow_row) {
+        cairn_priv_tree_forget(cairn_strand_lane(strand)); /* rows are relative to the thread */
         crn_site_follow_row((cairn_priv_strand *)strand);
+    }
     end_hold();
 }
 

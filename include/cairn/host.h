@@ -94,6 +94,9 @@ CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
  * key is hashed like a block. Thread: the lane's. */
 CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset,
                                         uint64_t value);
+/* Forgets all such values of a lane: those that are relative to its thread are wrong when it gets
+ * another. Thread: the lane's. */
+CAIRN_API void cairn_priv_tree_forget(cairn_lane *lane);
 
 /* Enters each block of the path as one frame, which one leave ends. Counts no calls. Thread: the
  * lane's. */

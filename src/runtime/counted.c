@@ -219,6 +219,14 @@ void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offs
     lane->counted->put++;
 }
 
+void cairn_priv_tree_forget(cairn_lane *lane)
+{
+    const struct crn_counted *counted = lane->counted;
+    uint64_t entries = counted && counted->nodes ? (lane->graph.hot.node_mask + 1) * 2 : 0;
+    for (uint64_t i = 0; i < entries; i++)
+        __atomic_store_n(&counted->nodes[i].key, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- destruction ---- */
 
 void crn_counted_free(struct crn_counted *counted)

@@ -91,6 +91,42 @@ def turns(*options, **environment):
     run(CAIRN, "cc", "-O2", *options, "turns.c", "-o", "turns", **environment)
 
 
+TURNS_OF_THREADS = """
+#include <pthread.h>
+__attribute__((noipa)) int leaf(int n) { return n * 3; }
+__attribute__((noipa)) int down(int n) { return n ? down(n - 1) + leaf(n) : leaf(n); }
+__attribute__((noipa)) void *turn(void *none)
+{
+    for (int i = 0; i < 1000; i++)
+        down(3);
+    return none;
+}
+int main(void)
+{
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, 65536 + i % 3 * 40000 * 1024L + (i & 1 ? 1 << 24 : 0));
+        pthread_create(&thread, &attributes, turn, 0);
+        pthread_join(thread, 0);
+    }
+    return 0;
+}
+"""
+
+
+@case("a thread that gets the lane of another has rows of its own")
+def lanes_are_reused():
+    with open("threaded.c", "w", encoding="utf-8") as file:
+        file.write(TURNS_OF_THREADS)
+    run(CAIRN, "cc", "-O2", "--lean", "threaded.c", "-o", "threaded", "-pthread")
+    for _ in range(8):
+        run("./threaded", CAIRN_OUT="x.cairn")
+        calls = {row["block"]["name"]: row["calls"] for row in report("x.cairn")["flat"]}
+        assert (calls["turn"], calls["down"], calls["leaf"]) == (20, 80000, 80000), calls
+
+
 def calls_by_path(folds, others, capture="x.cairn"):
     run("./turns", str(folds), str(others), CAIRN_OUT=capture)
     return {path[2:]: row["calls"] for path, row in contexts(capture) if row["calls"]}
