@@ -11,7 +11,8 @@
 #include "runtime.h"
 
 /* A thread with asynchronous cancellation must not end inside of the runtime, where it can hold
- * locks. The C library's signal for it cannot be deferred, so signals are blocked there. */
+ * locks. The C library's signal for cancellation cannot be deferred, so the runtime blocks
+ * signals. */
 CAIRN_API int pthread_setcanceltype(int type, int *before)
 {
     static void *known;

@@ -2,9 +2,9 @@
  *
  * Enter, leave and tail call with exact wall time, when nothing else is pending. With exact time
  * each event takes the slow path. These functions are compiled for general registers alone, so that
- * stub_x86_64.S need not save the others for them, which takes ten times as long.
+ * stub_x86_64.S need not save vector and x87 registers, which takes ten times as long.
  *
- * Each says whether it has done anything; otherwise slow.c does it.
+ * Each returns whether it handled the event; if not, slow.c does.
  */
 #include "runtime.h"
 
@@ -12,8 +12,8 @@ enum { FRAME = sizeof(uint32_t) };
 
 /* ---- holding the strand ---- */
 
-/* As crn_site_hold, where that need not block signals. NULL otherwise. errno is not changed
- * meanwhile. */
+/* Like crn_site_hold, but returns NULL also if it would have to block signals. Nothing changes
+ * errno until `release`. */
 static inline cairn_priv_strand *hold(void)
 {
     if (crn_site_held.busy || !cairn_priv_thread_strand || cairn_priv_process_is_unseen() ||
@@ -26,8 +26,8 @@ static inline cairn_priv_strand *hold(void)
     return strand;
 }
 
-/* The system call as it is: libc's function may change registers. The kernel delivers the signals
- * that have waited when it returns. */
+/* Makes the system call itself, as libc's function may change vector registers. When it returns,
+ * the kernel delivers the signals that have waited. */
 static void restore_signals(void)
 {
     uint64_t before = crn_site_held.before;
@@ -57,8 +57,8 @@ static const crn_exact not_done = {0, false};
 
 /* ---- enter ---- */
 
-/* Enters the site. Returns the caller, as it is pushed or saved; 0 if that was not done. Behind the
- * end of the stack is the caller of a frame that was given up for a tail call. */
+/* Enters the site. Returns the caller's node offset; 0 if the site was not entered. After a tail
+ * call the caller is the word at `top`, behind the end of the stack. */
 static inline uint64_t step(cairn_priv_strand *strand, const crn_site *site, size_t frames)
 {
     uint64_t before = strand->current, from = (uint32_t)before;
@@ -126,8 +126,8 @@ static inline bool is_on_top(const cairn_priv_strand *strand, int64_t height)
     return unguarded && strand->open[-1].height < (uint64_t)height / FRAME + 1;
 }
 
-/* Charges the function that is left, or that makes a tail call. Not after a tail call to code that
- * turned out not to be profiled. */
+/* Charges the function that is left or makes a tail call. Returns false if slow.c has to do it, as
+ * after a tail call to code that turned out not to be profiled. */
 static inline bool charge(cairn_priv_strand *strand)
 {
     return !(strand->current & CRN_REPLACED) && cairn_priv_exact_charge(strand);
@@ -156,7 +156,7 @@ crn_exact crn_exact_tail(int64_t height)
     return end_pushed(height, true);
 }
 
-/* `caller` has been saved with the tag, if any, of the graph that it belongs to. */
+/* `caller`: the caller's node offset, plus the tag of its graph if `is_tagged`. */
 static inline crn_exact end_unpushed(uint64_t caller, bool is_tagged, bool is_tail)
 {
     cairn_priv_strand *strand = caller ? hold() : NULL;

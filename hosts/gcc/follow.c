@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * --profile=alloc: charges a thread's allocations to the contexts of its strand. Such programs are
- * linked with libcairn-alloc; without it this does nothing.
+ * linked with libcairn-alloc; in others crn_site_follow does nothing.
  */
 #include <pthread.h>
 

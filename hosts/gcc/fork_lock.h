@@ -9,8 +9,8 @@
 
 #include <cairn/host.h>
 
-/* Defines the handlers of fork, and a constructor that registers them. The thread has no strand
- * meanwhile: a signal handler could wait for the lock. */
+/* Defines fork handlers and a constructor that registers them. The forking thread has no strand
+ * meanwhile: an event in a signal handler would wait for the lock. */
 #define CRN_LOCK_ACROSS_FORK(lock)                                                                 \
     static void before_fork(void)                                                                  \
     {                                                                                              \

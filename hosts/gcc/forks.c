@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Children that are made without fork, for which the C library calls no handlers: their events must
- * not reach the parent's capture. System calls that the program makes itself are noticed at the
- * child's next slow event (hold.c).
+ * Interposes _Fork, clone and syscall, for whose children the C library calls no fork handlers:
+ * events of the children must not reach the parent's capture. If the program makes the system call
+ * itself, the child notices it in its next slow path (hold.c).
  */
 #include <errno.h>
 #include <linux/sched.h>

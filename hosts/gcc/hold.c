@@ -7,9 +7,9 @@
  * or in a malloc of the program that the runtime calls, are not recorded, rather than seeing a
  * stack that is being moved.
  *
- * A jump out of a signal handler would leave that state for good, with locks held. So a signal that
- * arrives meanwhile waits (signals.c). Where that is impossible, the strands of programs that can
- * jump (they have called setjmp) are held with signals blocked, which costs two system calls.
+ * A jump out of a signal handler would leave the strand held for good, and locks too. So a signal
+ * that arrives meanwhile waits (signals.c). Where signals cannot wait, and the program has called
+ * setjmp, strands are held with signals blocked, which costs two system calls.
  */
 #include <errno.h>
 

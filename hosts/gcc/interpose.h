@@ -26,7 +26,7 @@
 #define CRN_INTERPOSED(name) name
 #define CRN_EXPORTED CAIRN_API
 
-/* Returns the next definition of a symbol; NULL if there is none. `known` is atomic. */
+/* Returns the next definition of a symbol; NULL if there is none. `known` caches it; atomic. */
 static inline void *crn_next_definition(void **known, const char *name)
 {
     void *next = __atomic_load_n(known, __ATOMIC_RELAXED);

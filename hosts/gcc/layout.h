@@ -4,7 +4,8 @@
  *
  * The plugin (emit.cc, stub.cc, tree_code.cc, small.cc) pastes them into the assembler text of
  * profiled programs, and stub_x86_64.S includes this file. offsets.c asserts that each equals what
- * the C compiler says of the struct. Preprocessor only, as the assembler reads it.
+ * the C compiler says of the struct. It has preprocessor directives only, as the assembler reads
+ * it.
  */
 #ifndef CRN_HOSTS_GCC_LAYOUT_H
 #define CRN_HOSTS_GCC_LAYOUT_H
@@ -12,7 +13,7 @@
 /* cairn_priv_strand */
 #define CRN_STRAND_TOP 0
 #define CRN_STRAND_HIGH 8
-#define CRN_STRAND_HIGH_OFF 4 /* its value while the profile is switched off */
+#define CRN_STRAND_HIGH_OFF 4 /* value of `high` while the profile is switched off */
 #define CRN_STRAND_LOW 16
 #define CRN_STRAND_CURRENT 24
 #define CRN_STRAND_LANE 32
@@ -32,17 +33,17 @@
 #define CRN_LANE_NODE_MASK 104
 #define CRN_LANE_INLINE_CACHE 112
 
-/* cairn_priv_record: its block, and the cached callees; the upper half of a block's hash times
- * CALLEES is the index of its own. */
+/* cairn_priv_record: its block, and the callee entries. The upper half of a block's hash times the
+ * number of entries is the index of the block's entry. */
 #define CRN_RECORD_BLOCK 16
 #define CRN_RECORD_CALLEES 20
-#define CRN_RECORD_WORDS_INVERSE 0xcccccccd /* times a node offset, modulo 2^32: the record */
+#define CRN_RECORD_WORDS_INVERSE 0xcccccccd /* times a node offset, modulo 2^32: the node index */
 #define CRN_RECORD_CALLEE_FACTOR 0x9e3779b1
 
 /* Distance in bytes from a tree's counter to the node offset of its node. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
-/* A site: its block, and the place of its inline cache or of its callee in a record. */
+/* A site: its block; `inline_cache` if packed, otherwise `callee_offset`. */
 #define CRN_SITE_BLOCK 0
 #define CRN_SITE_INLINE_CACHE 4
 #define CRN_SITE_CALLEE 4
@@ -59,13 +60,13 @@
 #define CRN_INLINE_CACHE_SHIFT 27
 #define CRN_INLINE_CACHE_SIZE 256
 
-/* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. A $ is apart from names
- * because C++ takes it for a part of them. */
+/* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. Names after a $ are in
+ * parentheses, because C++ would take the $ for a part of the name. */
 /* clang-format off */
 #define CRN_CACHE_INDEX(stack, index)                                                              \
     imull $(CRN_INLINE_CACHE_FACTOR), stack, index; shrl $(CRN_INLINE_CACHE_SHIFT), index
-/* Loads the inline cache entry into `entry`; `place` is the site's inline cache. By one load,
- * because a signal handler may change the entry. Clobbers `cache`. */
+/* Loads the inline cache's entry for the stack pointer `stack`, by one load, because a signal
+ * handler may change the entry. `place`: the site's inline_cache. Clobbers `cache`. */
 #define CRN_CACHE_LOOK_UP(stack, place, strand, entry32, entry, cache32, cache)                    \
     CRN_CACHE_INDEX(stack, entry32);                                                               \
     movl place, cache32;                                                                           \

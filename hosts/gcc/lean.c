@@ -32,7 +32,8 @@ static cairn_block block_of(const crn_lean_entry *entry, cairn_profile *profile)
 static crn_lean_group *program;
 uint32_t cairn_priv_lean_key[2];
 
-/* Under the lock. Functions that the linker dropped leave gaps in the row: these are the root's. */
+/* Adds the group's tree, under the lock. Functions that the linker dropped leave gaps in the row,
+ * which get block 0. */
 static void add(crn_lean_group *group, cairn_profile *profile)
 {
     const crn_lean_entry *first = at(&group->first), *end = at(&group->end);
@@ -99,7 +100,7 @@ static char *counters_at(cairn_priv_strand *strand, uint32_t number, uint64_t no
 static char *find(cairn_priv_strand *strand, crn_lean_group *group)
 {
     cairn_lane *lane = cairn_strand_lane((cairn_strand *)strand);
-    if (strand->current & CRN_REPLACED) /* its frame was given back for code without enter */
+    if (strand->current & CRN_REPLACED) /* a tail call to code that turned out not to be profiled */
         CAIRN_PRIV_PUT(strand->current, *strand->top);
     uint32_t number = number_of(group, cairn_lane_profile(lane));
     char *counters =
@@ -123,10 +124,10 @@ char *crn_site_lean(crn_lean_group *group)
 
 /* ---- the program ---- */
 
-static int64_t state_place; /* of the program's state, from the thread's base */
+static int64_t state_place; /* distance of the program's state from the thread's base */
 
-/* By block: was entered by code compiled with --lean that calls something, so that its contexts
- * have rows of their own. Tables that were too small remain, as they may be in use. */
+/* By block: true if code compiled with --lean entered it that calls something: its contexts have
+ * rows of their own. Tables that were too small are not freed, as other threads may use them. */
 static struct marks {
     uint32_t count;
     bool marked[];
@@ -157,7 +158,7 @@ static bool is_marked(cairn_block block)
     return all && block < all->count && __atomic_load_n(&all->marked[block], __ATOMIC_RELAXED);
 }
 
-/* Returns the innermost context around the current one that has a row. */
+/* Returns the nearest context with a row, from the current one upwards. */
 static uint64_t nearest(const cairn_priv_strand *strand)
 {
     uint64_t at = strand->current & CRN_REPLACED ? *strand->top : strand->current;
@@ -177,7 +178,7 @@ static void follow(cairn_priv_strand *strand)
         number_of(group, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
     int64_t distance = 0;
     if (number) {
-        cairn_priv_tree_known((cairn_strand *)strand, number); /* processes what is announced */
+        cairn_priv_tree_known((cairn_strand *)strand, number); /* handles what is pending */
         char *counters = strand->current ? counters_at(strand, number, nearest(strand)) : NULL;
         char *own = (char *)__builtin_thread_pointer() + state_place - place_of(group);
         distance = counters ? counters - own : 0;
@@ -185,7 +186,7 @@ static void follow(cairn_priv_strand *strand)
     cairn_priv_thread_row = distance;
 }
 
-/* crn_site_release follows. */
+/* Sets the thread's row, and caches it for the stubs. */
 static void set_row(bool entered)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)crn_site_hold();

@@ -10,7 +10,7 @@
 
 class crn_places {
   public:
-    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* otherwise a node; 0: the function itself */
+    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* not nodes; node 0: the function itself */
 
     struct node {
         tree site;
@@ -18,11 +18,12 @@ class crn_places {
         int first, next; /* list of functions inlined into it; -1: none */
     };
 
-    /* Analyses the current function, whose own frame has that site. */
+    /* Prepares the analysis of the current function. `own`: the site of its own frame. */
     explicit crn_places(tree own);
     ~crn_places();
 
-    /* Returns true if the result is the same on all paths, and something was inlined. */
+    /* Analyses the function. Returns true if each point has one node on all paths, and something
+     * was inlined. */
     bool find();
     /* Returns the node at the begin of a block. */
     int at(basic_block block) const
@@ -43,7 +44,7 @@ class crn_places {
   private:
     tree own;
     auto_vec<node> nodes;
-    auto_vec<int> heights; /* by SSA name: node of the height; -1: none */
+    auto_vec<int> heights; /* by SSA name: the node whose height it is; -1: none */
     int *before;           /* by block: node at its begin */
 
     int child(int above, tree site);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * plugin.h - interfaces between the files of the plugin. Each file includes it first, because it
- * includes GCC's headers, which must precede all others.
+ * plugin.h - interfaces between the files of the plugin. Each file includes this one first: GCC's
+ * headers, which it includes, must precede all others.
  */
 #ifndef CRN_HOSTS_GCC_PLUGIN_H
 #define CRN_HOSTS_GCC_PLUGIN_H
@@ -36,15 +36,15 @@
 struct crn_choice {
     bool inlined;       /* enter every function of the source, even if inlined */
     bool frames;        /* enter inlined functions even where a counter would do */
-    bool calls;         /* call functions for events, in place of inlined code */
-    bool alloc;         /* a function stays on the stack while it allocates */
-    bool standby;       /* cost nothing while no profile is open */
-    bool verify;        /* check frames at run time */
+    bool calls;         /* call a function for each event, without inlined code */
+    bool alloc;         /* functions keep their frame while they allocate or free */
+    bool standby;       /* test a switch before each event: two tests without a profile */
+    bool verify;        /* check at run time that a frame that is left is on top */
     bool branch;        /* each outcome of a branch is a block */
     bool zero;          /* register sites, to report those that never ran */
     bool clones;        /* clones that GCC makes are blocks of their own */
     bool lean;          /* count the functions called most, without entering them */
-    int small;          /* leave out leaf functions with fewer statements; 0: none */
+    int small;          /* leave out leaf functions with fewer statements than this; 0: none */
     const char *left;   /* for the report: what is left out; NULL: nothing */
     const char *broken; /* for tests of the checker: the marker to omit, or "twice" */
 };
@@ -52,9 +52,9 @@ extern crn_choice crn_chosen;
 
 /* ---- names.cc --------------------------------------------------------------------------- */
 
-/* Returns the function's name as people write it. Garbage-collected, or owned by the front end. */
+/* Returns the function's name as in the source. GCC's garbage collector or front end owns it. */
 const char *crn_name_of(tree function);
-/* The same with its clone suffix, if clones are told apart. */
+/* Returns the name with the clone's suffix if --clones is given, otherwise as crn_name_of. */
 const char *crn_clone_name_of(tree function);
 
 /* ---- choose.cc -------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ bool crn_is_of_cairn(const gcall *call);
 /* Returns true if the function calls nothing and has fewer statements than --small says. */
 bool crn_is_small_leaf(function *function);
 
-/* Returns true if the function, which is defined here, gets enter and leave. */
+/* Returns true if the function, which this unit defines, gets enter and leave. */
 bool crn_is_profiled(tree function);
 
 /* Returns true if a call of the function certainly runs code with enter and leave: neither linker
@@ -89,13 +89,13 @@ bool crn_is_known_profiled(tree function);
 
 void crn_sites_begin(const char *plugin);
 
-/* Makes a variable that only code and tables refer to; its name is for the assembler. `align`: in
- * bytes. The caller sets its value and finalizes it. */
+/* Makes a static variable that only generated code and tables refer to. `name` begins its assembler
+ * name; `align` is in bytes. The caller sets the initial value and finalizes the variable. */
 tree crn_variable_make(const char *name, tree type, unsigned align);
 
-/* Returns the function's site, a variable. */
+/* Returns the variable that is the function's site. */
 tree crn_site_of(tree function);
-/* Makes a site for something within a function. */
+/* Makes a site within a function, such as the outcome of a branch. */
 tree crn_site_make(const char *name, location_t place, tree function);
 /* Adds flags, CRN_BLOCK_*, to a site made by this run of the compiler. */
 void crn_site_mark(tree site, unsigned flags);
@@ -115,7 +115,7 @@ enum crn_marker {
     CRN_MARKER_RESTORE
 };
 
-/* Makes a marker for the frame with that height, an SSA name that its enter defines. */
+/* Makes a marker of a frame. `height` identifies the frame: the SSA name that its enter defines. */
 gimple *crn_marker_make(crn_marker marker, tree site, tree height, location_t place);
 crn_marker crn_marker_of(const gimple *statement);
 tree crn_marker_height(const gimple *marker);
@@ -124,33 +124,35 @@ tree crn_marker_site(const gimple *marker);
 /* Returns a copy of an enter marker that also looks up the counters of the tree `made`, and assigns
  * their address to `counters`. */
 gimple *crn_marker_counted(const gimple *enter, tree made, tree counters);
-/* Return what such a marker was made with; the first NULL if the statement is none. */
+/* Return the `counters` and `made` of such a marker; crn_marker_counters NULL for other
+ * statements. */
 tree crn_marker_counters(const gimple *statement);
 tree crn_marker_tree(const gimple *marker);
 
-/* Marks the function as having an enter; clones inherit that. */
+/* Notes that the function has an enter; clones inherit the note. */
 void crn_set_entered(tree function);
 bool crn_is_entered(tree function);
 
 /* ---- insert.cc -------------------------------------------------------------------------- */
 
-/* Returns true if a call must be made while its function is on the stack. */
+/* Returns true if the caller's frame must stay on the strand's stack during the call. */
 bool crn_must_stay(gcall *call);
 
 /* ---- expand.cc ------------------------------------------------------------------------- */
 
-/* Places moved leaves: before calls that became jumps, otherwise behind the call. */
+/* Replaces moved leaves: by leaves or tail calls before calls that became jumps, by leaves behind
+ * other calls. */
 void crn_place_moved_leaves(void);
 
 /* ---- leaf.cc ---------------------------------------------------------------------------- */
 
-/* Returns true if the call expands to instructions here, so that nothing is entered. */
+/* Returns true if GCC expands the call to instructions, so that it enters nothing. */
 bool crn_is_of_machine(const gcall *call);
 /* Analyses a function whose markers are about to be expanded. */
 void crn_leaf_begin(function *function);
-/* Returns the variable that holds the strand, if the frame with that height is one of code that
- * calls nothing: it is not pushed, and its "height" is the node offset of the caller's context.
- * Otherwise returns NULL. */
+/* Returns the variable that holds the strand if the code of the frame with that height calls
+ * nothing. Such a frame is not pushed, and its "height" is the caller's node offset. Otherwise
+ * returns NULL. */
 tree crn_leaf_strand(tree height);
 /* Returns true unless the current function certainly has no red zone. */
 bool crn_may_have_red_zone(void);
@@ -159,7 +161,7 @@ bool crn_calls_nothing(void);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
-/* Storage of a frame. */
+/* Where a frame's caller is kept. */
 enum crn_storage {
     CRN_PUSHED,      /* on the strand's stack, with a guard above it */
     CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */
@@ -170,7 +172,7 @@ crn_storage crn_storage_of(tree height);
  * variable while there is no profile. */
 tree crn_saved_caller_slot(tree height);
 
-/* Decides how each frame of a function is stored, whose markers are about to be expanded. */
+/* Decides how the frames of a function are stored, before its markers are expanded. */
 void crn_storage_begin(function *function);
 void crn_storage_end(void);
 
@@ -202,27 +204,28 @@ void crn_storage_end(void);
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
 #define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
 
-/* --standby: the byte that tells whether there is a profile; one in each program or library. */
+/* --standby: the switch, a byte in each program or shared object; 1 if the process has a
+ * profile. */
 #define CRN_SWITCH "cairn_priv_switch_1"
 
-/* The same with --lean: they set the row of the context that is then current. */
+/* --lean: a function that calls the stub, then sets the row to that of the current context. */
 #define CRN_FOLLOWED(stub) stub "_row"
 
-/* Writes the stub functions into each object file that calls them. */
+/* Make the plugin write the stubs into each object file for which crn_stubs_use was called. */
 void crn_stubs_begin(const char *plugin);
 void crn_stubs_use(void);
 
-/* Returns true if all events are calls of functions with the usual convention. */
+/* Returns true if events call functions with the usual calling convention, not stubs. */
 bool crn_by_calls(void);
 
 typedef vec<tree, va_gc> crn_operands;
 tree crn_operand(const char *constraint, tree value);
-/* Makes a volatile assembler statement that calls a stub. It defines its outputs; `clobbered`:
- * registers. The current function gets no red zone. */
+/* Makes a volatile assembler statement that calls a stub and defines `outputs`. `clobbered`: the
+ * registers that it overwrites. The current function gets no red zone. */
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
                      std::initializer_list<const char *> clobbered);
 
-/* Makes a statement that goes to the label if there is a profile. */
+/* Makes a statement that jumps to the label if the process has a profile. */
 gimple *crn_emit_switch(tree label);
 
 /* Make the statements that markers expand to. */
@@ -252,14 +255,14 @@ tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
 /* Makes a statement that looks up the counters of the tree `made` in the current context. */
 gimple *crn_emit_counters(tree made, tree counters);
 
-/* Makes a statement that makes the node with that number current, before it calls something. It
- * sets `caller` to the context that a leave after the call returns to. */
+/* Makes a statement that makes the node with that number current, to be put before a call. It sets
+ * `caller` to the saved caller that the leave after the call takes. */
 gimple *crn_emit_go(tree made, tree counters, unsigned number, tree caller);
 
-/* Makes a statement that adds to the node's counter. */
+/* Makes a statement that adds `times` to the node's counter. */
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times);
 
-/* Return true for statements of the last two functions. */
+/* Return true for statements of crn_emit_go and crn_emit_count. */
 bool crn_is_go(const gimple *statement);
 bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
@@ -269,8 +272,8 @@ void crn_tree_code_begin(const char *plugin);
 /* The number of calls of a node in a stretch: code without branches, and without calls that may not
  * return. */
 struct crn_stretch {
-    unsigned node;   /* its number in the tree */
-    unsigned number; /* of the stretch */
+    unsigned node;   /* number of the node in its tree */
+    unsigned number; /* number of the stretch */
     unsigned times;
 };
 
@@ -284,14 +287,16 @@ void crn_count_small(void);
 
 /* ---- lean.cc ---------------------------------------------------------------------------- */
 
-/* Reads the list of functions to be counted: lines of name, tab, file. NULL: an estimate chooses.
+/* Reads the functions to be counted from the file `list`: lines of name, tab, file. NULL: an
+ * estimate chooses them.
  */
 void crn_lean_begin(const char *plugin, const char *list);
 
 /* Writes the stubs that set the row, which call those of stub.cc. */
 void crn_lean_write_stubs(void);
 
-/* Returns true if the function may be counted without being entered, before its code is known. */
+/* Returns true if the list or the estimate chooses the function. Its code may still require an
+ * enter. */
 bool crn_is_lean_candidate(tree function);
 
 /* Adds a counter to the current function in place of enter and leave. Returns false if it must be

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames to which control returns by jumps and exceptions.
+ * Restores frames to which control returns by jumps and exceptions.
  *
- * Everything above such a frame is over, except the spans that its own function has open, which
- * end with their scopes: those right above it on the stack.
+ * Everything above such a frame is dropped, except the open spans of its own function, which lie
+ * right above it on the stack and end with their scopes.
  *
- * A function that was jumped out of may have pushed nothing, so the stack alone would not tell the
- * current context of the function that is jumped to. That context is pushed above its frame: the
+ * A function that was jumped out of may have pushed nothing. The stack alone would then not tell
+ * the context of the function that is jumped to. So that context is pushed above its frame: the
  * *guard*. After setjmp has returned there is a second guard, above the spans open at that time.
  */
 
@@ -27,8 +27,8 @@ bool crn_site_uncover(cairn_strand *strand, int64_t height)
     }
     if (height > crn_site_height(priv))
         return false;
-    cairn_priv_again(priv); /* what was left may have pushed nothing, but its time is charged to
-                               it */
+    cairn_priv_again(priv); /* pushes the current context, which may not be on the stack, so that
+                               its time is charged to it */
     cairn_strand_unwind(strand, (cairn_mark)height / FRAME);
     return height == crn_site_height(priv);
 }
@@ -44,9 +44,9 @@ bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height)
 
 /* The part of the stack that belongs to a frame: its guard and its spans. */
 typedef struct own {
-    int64_t height;              /* where that part ends */
-    uint32_t node_offset;        /* the function's context; for the innermost span, that of the
-                                    code which began it */
+    int64_t height;       /* where that part ends */
+    uint32_t node_offset; /* context of the function, or of the code that began its innermost open
+                             span */
     const cairn_priv_open *open; /* the innermost span; NULL: none */
 } own;
 
@@ -72,7 +72,7 @@ static void enter_again(cairn_priv_strand *strand, const own *own)
 {
     const cairn_priv_spans *spans = &strand->lane->spans;
     uint32_t place = own->open->span - 1, chunk = CAIRN_PRIV_SPAN_CHUNK;
-    if (place >= spans->quick) { /* it may not be recorded */
+    if (place >= spans->quick) { /* the span may not be recorded */
         uint64_t below = cairn_priv_below(strand, own->node_offset);
         CAIRN_PRIV_PUT(strand->current, below ? below : own->node_offset);
         return;
@@ -89,17 +89,18 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
     crn_site_uncover((cairn_strand *)strand, own.height);
     if (crn_site_height(strand) != own.height)
         return;
-    own = own_of(strand, height); /* the stack may have moved, and in a child of fork its
-                                     contexts have */
+    own =
+        own_of(strand,
+               height); /* the stack may have moved, and in a child of fork it has other contexts */
     if (own.open)
         enter_again(strand, &own);
     else
         CAIRN_PRIV_PUT(strand->current, own.node_offset);
 }
 
-/* Makes a function current to which setjmp has returned. If it has a second guard, setjmp returned
- * by a jump: everything above that guard is over, spans too, as they began after setjmp. Otherwise
- * setjmp returns for the first time: the context stays, and gets the second guard. */
+/* Makes the function current to which setjmp has returned. If it has a second guard, setjmp
+ * returned by a jump: everything above that guard is over, spans too, as they began after setjmp.
+ * Otherwise setjmp returns for the first time: the context stays, and gets the second guard. */
 static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
 {
     int64_t guarded = own_of(strand, height).height + FRAME;

@@ -11,7 +11,7 @@
 
 #include "site.h"
 
-/* Called by the stub with all registers saved. */
+/* Handle events. Called by the stubs (stub_x86_64.S), which have saved all registers. */
 int64_t crn_site_enter(crn_site *site);
 void crn_site_leave(int64_t height);
 void crn_site_tail(int64_t height);
@@ -22,7 +22,8 @@ void crn_site_tail_saved_caller(uint64_t saved);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
 
-/* The same with exact time, called first and with general registers saved (exact.c). */
+/* Handle the same events with exact time (exact.c). Called first, with only general registers
+ * saved. */
 typedef struct crn_exact {
     uint64_t result;
     uint64_t done; /* false: the functions above have to be called */
@@ -59,31 +60,31 @@ void crn_site_small(void);
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
 
-/* Signals are blocked each time a strand is held; atomic. */
+/* True if signals are blocked each time a strand is held; atomic. */
 extern bool crn_site_blocks __attribute__((visibility("hidden")));
 
 /* State of a thread while its strand is held. */
 typedef struct crn_held {
     bool busy;
     bool blocked;    /* signals are blocked until the strand is released */
-    uint64_t before; /* then: the signal mask to be restored */
+    uint64_t before; /* if blocked: the signal mask to be restored */
     int error;       /* errno */
 } crn_held;
 
 extern __thread crn_held crn_site_held
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* All signals except synchronous ones, SIGABRT (abort calls its handler) and the one by which the C
- * library makes all threads change their user id. That one never jumps, and is waited for: a thread
- * of Cairn's that starts here would block it for good. The kernel's set: the C library's is 16
- * times as large. */
+/* All signals except synchronous ones, SIGABRT, whose handler abort calls, and 33, by which the C
+ * library makes all threads change their user id. A handler of 33 never jumps, and the C library
+ * waits for it: a Cairn thread that starts here would block it for good. This is the kernel's
+ * signal set; the C library's is 16 times as large. */
 #define CRN_SITE_SIGNAL(number) ((uint64_t)1 << ((number)-1))
 #define CRN_SITE_DEFERRABLE                                                                        \
     (~(CRN_SITE_SIGNAL(SIGSEGV) | CRN_SITE_SIGNAL(SIGBUS) | CRN_SITE_SIGNAL(SIGFPE) |              \
        CRN_SITE_SIGNAL(SIGILL) | CRN_SITE_SIGNAL(SIGTRAP) | CRN_SITE_SIGNAL(SIGSYS) |              \
        CRN_SITE_SIGNAL(SIGABRT) | CRN_SITE_SIGNAL(33)))
 
-/* Blocks these signals; stores the mask before. */
+/* Blocks the deferrable signals and stores the previous mask. False if that fails. */
 static inline bool crn_site_block_signals(uint64_t *before)
 {
     const uint64_t all = CRN_SITE_DEFERRABLE;
@@ -111,7 +112,8 @@ static inline int64_t crn_site_height(const cairn_priv_strand *strand)
     return (const char *)strand->top - (const char *)strand->bottom;
 }
 
-/* Drops all frames above this one. Returns false if the frame is not on the stack. */
+/* Drops all frames above the one with that height. Returns false if that one is not on the
+ * stack. */
 bool crn_site_uncover(cairn_strand *strand, int64_t height);
 
 /* Pops the frame that was pushed at height `before`; its context stays current. Returns the caller.
@@ -121,13 +123,13 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before);
 /* Returns true if nothing is above the frame except its guard and spans. */
 bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height);
 
-/* Opens the calling thread's strand if the process has a profile. Inlined code does not. */
+/* Opens the calling thread's strand if the process has a profile. Inlined code opens none. */
 void crn_site_begin_thread(void);
 
-/* Charges the thread's allocations to its new strand, if the program is built for that. */
+/* Charges the thread's allocations to its new strand, if built with --profile=alloc. */
 void crn_site_follow(cairn_strand *strand);
 
-/* Finds or makes the site's block. The site may be packed. */
+/* Finds or makes the site's block and stores it in the site, which may be packed. */
 void crn_site_resolve(crn_site *site, cairn_profile *profile);
 
 const char *crn_site_name(const crn_site *site);

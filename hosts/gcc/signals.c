@@ -2,15 +2,15 @@
  *
  * Defers signals that arrive while the strand is *held*: while the runtime works on it (hold.c).
  *
- * A handler that ran then could not record its calls, and one that jumps would leave locks held. To
- * block signals would cost two system calls each time the strand is held. So this file interposes
- * the functions that install handlers, and the kernel calls `deliver` in place of the program's
- * handler. `deliver` calls that handler at once unless the strand is held. If it is, `deliver`
- * queues the signal again, and the interrupted code continues with signals blocked. When the strand
- * is released they are unblocked, and the kernel delivers the signal.
+ * A handler that ran then could not record its calls, and one that jumps would leave locks held.
+ * Blocking signals would cost two system calls each time the strand is held. So this file
+ * interposes the functions that install handlers, and the kernel calls `deliver` in place of the
+ * program's handler. `deliver` calls that handler at once unless the strand is held. If it is,
+ * `deliver` queues the signal again, and the interrupted code continues with signals blocked. When
+ * the strand is released they are unblocked, and the kernel delivers the signal.
  *
- * Handlers of synchronous signals are installed as they are: those signals cannot wait. That of
- * SIGBUS is called by the runtime, which first looks whether the fault is in the capture.
+ * Handlers of synchronous signals are installed as they are: those signals cannot wait. The runtime
+ * calls the handler of SIGBUS, if the fault is not in the capture.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static uintptr_t handlers[SIGNALS];
 #define WITH_INFO ((uintptr_t)1 << 63) /* SA_SIGINFO */
 #define ONCE ((uintptr_t)1 << 62)      /* SA_RESETHAND */
 
-static struct sigaction actions_once[SIGNALS]; /* by signal: its action, if that has SA_RESETHAND */
+static struct sigaction actions_once[SIGNALS]; /* by signal: the action, if it has SA_RESETHAND */
 
 static uintptr_t load(int number)
 {

@@ -2,18 +2,17 @@
  *
  * site.h - the interface between code compiled by `cairn cc` and libcairn-gcc.
  *
- * A *site* is a block in an object file: a variable that the plugin makes for each function. Its
- * block number is unknown until its first enter; until then `block` is a number that no cached
- * edge has, so that the fast path falls through to the slow one, which finds the block. That costs
- * the fast path nothing.
+ * A crn_site stands for a block in an object file: the plugin makes such a variable for each
+ * function. Its block number is unknown until the first enter. Until then `block` is a number that
+ * no cached edge has, so the fast path, at no cost, falls through to the slow one, which finds the
+ * block.
  *
- * emit.cc has the inlined code. It preserves all registers except those that it names, and so do
- * the functions that it calls: code on the fast path need not save registers for calls that it
- * does not make.
+ * The inlined code (emit.cc) and the functions that it calls preserve all registers except those
+ * that they name: the fast path need not save registers for calls that it does not make.
  *
  * A frame's *height* is the number of bytes of the strand's stack that are in use up to its end.
- * Enter returns it and leave takes it, so that leave also drops frames above that were never left
- * (longjmp in code that is not profiled, an exception).
+ * Enter returns it and leave takes it, so that leave also drops frames above it that an exception,
+ * or longjmp in code that is not profiled, left on the stack.
  */
 #ifndef CRN_HOSTS_GCC_SITE_H
 #define CRN_HOSTS_GCC_SITE_H
@@ -23,7 +22,7 @@
 
 typedef struct crn_site {
     uint32_t block;         /* CRN_SITE_NEW before the first enter */
-    uint32_t callee_offset; /* byte offset in a record of the cached callee for the block */
+    uint32_t callee_offset; /* byte offset, in a record, of the callee entry for the block */
     const char *name;
     const char *file;
     uint32_t line, column;
@@ -34,8 +33,8 @@ typedef struct crn_site {
 } crn_site;
 
 /* The form in which the plugin writes sites. Pointers are distances from the site: relocations,
- * which pointers need in a relocatable program, would be larger than the site. CRN_SITE_PACKED in
- * `line`, at crn_site's offset, tells the form. */
+ * which pointers need in a relocatable program, would be larger than the site. `line` has the same
+ * offset in both forms; CRN_SITE_PACKED in it says that the site is packed. */
 typedef struct crn_packed_site {
     uint32_t block;
     uint32_t inline_cache; /* result of cairn_priv_inline_cache_of */
@@ -47,51 +46,52 @@ typedef struct crn_packed_site {
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 
-/* A counter tree, written by the plugin: a node for each function inlined into a function, which is
- * the first node. Calls of the nodes are counted by counters (cairn/host.h). */
+/* A counter tree (cairn/host.h), written by the plugin. The first node is a function; each other
+ * node is a function that was inlined into it. */
 typedef struct crn_node {
-    uint16_t up;   /* distance to the parent's node; in the first node: number of the others */
+    uint16_t up;   /* distance to the parent's node; in the first node: number of the other nodes */
     uint16_t same; /* number of the node whose counter it shares; 0: has its own */
-    int32_t site;  /* distance from the tree in bytes; 0 in the first node */
+    int32_t site;  /* distance from the tree to the site in bytes; 0 in the first node */
 } crn_node;
 
 typedef struct crn_tree {
     uint32_t key;      /* CRN_SITE_NEW before the first use, then a key in the edge cache */
     uint32_t hash;     /* hash of the key in the edge cache */
-    crn_node nodes[1]; /* and those of inlined functions */
+    crn_node nodes[1]; /* the function's own; those of inlined functions follow */
 } crn_tree;
 
-/* --lean: functions that are counted, not entered. Those of a program or shared object form a tree
- * without depth, so that each context has a row of counters. Each has a thread-local variable,
- * which it would count in, and the row is laid out like these variables: the linker knows the
- * places.
+/* --lean: counted functions. Those of a program or shared object form a tree of depth 1, so that
+ * each context has a *row* of counters. Each counted function has a thread-local variable, in which
+ * it counts without a profile. A row is laid out like these variables, so the linker knows each
+ * counter's place.
  *
- * In programs, functions compiled with --lean keep the distance from the variables to the row of
- * the current context in cairn_priv_thread_row when they enter and leave, so a count is two
- * instructions. Without a profile it is 0. Code that was compiled without --lean neither changes
- * nor spoils it, because contexts of such code have the row of what they were called from.
+ * In programs, enter and leave of functions compiled with --lean set cairn_priv_thread_row: the
+ * distance from the variables to the row of the current context, 0 without a profile. So a count is
+ * two instructions. Code compiled without --lean need not set it, because contexts of such code
+ * have their caller's row.
  *
- * Shared objects have a state for each thread: key and row of the context that was current when a
- * function was counted last. */
+ * A shared object has a *state* for each thread: key and row of the context in which it counted a
+ * function last. */
 typedef struct crn_lean_entry {
-    int32_t site;  /* distance from the entry */
-    int32_t place; /* of the variable among the thread-local ones */
+    int32_t site;  /* distance from this field to the site */
+    int32_t place; /* offset of the variable among the thread-local variables */
 } crn_lean_entry;
 
 /* One in each program or shared object. */
 typedef struct crn_lean_group {
-    uint32_t key, hash; /* as in a tree */
-    int32_t first, end; /* distances from here: entries */
-    int32_t place;      /* of the state */
-    int32_t lowest;     /* place of an entry */
+    uint32_t key, hash; /* as in crn_tree */
+    int32_t first, end; /* distances from these fields to the begin and end of the entries */
+    int32_t place;      /* offset of the state among the thread-local variables */
+    int32_t lowest;     /* lowest place of an entry */
 } crn_lean_group;
 
 /* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
-/* `callee_offset` of such a site: that of any cached callee, as none has its block. */
+/* `callee_offset` of a site whose block is CRN_SITE_NEW: any callee entry's, as none has that
+ * block. */
 #define CRN_SITE_NEW_CALLEE ((uint32_t)offsetof(cairn_priv_record, callees))
 
-/* The height of a frame that was not entered: there was no strand. */
+/* The height that enter returns if the thread has no strand: nothing was entered. */
 #define CRN_HEIGHT_NONE ((int64_t)0)
 
 /* Flag in a strand's `current` between a tail call and the callee's enter: the current function has
@@ -126,9 +126,9 @@ CAIRN_API uint64_t *cairn_priv_site_counters(crn_tree *tree);
 CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
     __attribute__((tls_model("initial-exec")));
 
-/* Makes a node of a tree current before it calls something: enters all that it is inlined into, and
- * itself, without counting calls. %r11: the address where the node's node offset is kept. Returns
- * the caller for cairn_priv_site_leave_saved_caller; preserves every other register. */
+/* Makes a node of a tree current before a call: enters the functions that it is inlined into, and
+ * itself, without counting calls. %r11: the address of the node's node offset. Returns the caller
+ * for cairn_priv_site_leave_saved_caller; preserves every other register. */
 CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
 
 /* Counts a call of a function left out by --small in the current context. Preserves every register
@@ -136,30 +136,30 @@ CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
 CAIRN_API void cairn_priv_site_small(void);
 CAIRN_API void cairn_priv_call_small(void);
 
-/* Returns the row of the group's counters in the current context: where the state would be if its
- * variables were these counters. 0 if nothing is recorded. Preserves every register except %rax. */
+/* Returns the row of the group's counters in the current context, as the address that the state
+ * would have if the variables were these counters. 0 if nothing is recorded. Preserves every
+ * register except %rax. */
 CAIRN_API char *cairn_priv_site_lean(crn_lean_group *group);
 
-/* Called when a program is loaded that has such functions; `state`: distance from the thread's base
- * to its state. Key and hash are those of its group, 0 if there is none. The last functions
- * set cairn_priv_thread_row, and preserve every register. */
+/* Called when a program with counted functions is loaded; `state`: distance from the thread's base
+ * to its state. cairn_priv_lean_key: key and hash of the program's group, 0 without one. The
+ * functions ..._row set cairn_priv_thread_row, and preserve every register. */
 CAIRN_API void cairn_priv_lean_begin(crn_lean_group *group, int64_t state);
 CAIRN_API extern uint32_t cairn_priv_lean_key[2];
 CAIRN_API void cairn_priv_site_row(void);
-CAIRN_API void cairn_priv_site_row_entered(void); /* behind enter */
+CAIRN_API void cairn_priv_site_row_entered(void); /* after an enter */
 
-/* The same events with the usual calling convention. */
+/* Enter, leave and tail call with the usual calling convention. */
 CAIRN_API int64_t cairn_priv_call_enter(crn_site *site);
 CAIRN_API void cairn_priv_call_leave(int64_t height);
 CAIRN_API void cairn_priv_call_tail(int64_t height);
 
-/* Makes the frame the top of the stack again, with its guard and spans, and its context current: at
- * landing pads, after setjmp, and where a signal handler may jump to. */
+/* Make the frame the top of the stack again, with its guard and spans, and its context current.
+ * _guard: in functions that call setjmp or have a label that other functions jump to. */
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 
-/* For programs compiled with --verify: counts frames that are not on top of the stack when they are
- * left, although nothing was thrown. */
+/* --verify: leaves a frame, and notes in the profile if it is not on top of the stack. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);
 
 /* Sets a switch: true if the process has a profile. Called when a program or shared object that was

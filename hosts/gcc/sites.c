@@ -43,7 +43,7 @@ __attribute__((constructor(101))) static void look_at_processor(void)
     crn_site_xsave = knows_use ? 1 : room_for_states();
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table, and of making blocks */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the table, and making blocks */
 CRN_LOCK_ACROSS_FORK(lock)
 
 /* ---- packed sites ---- */
@@ -169,7 +169,8 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     return known->block;
 }
 
-/* Stores the block in its site; last, because another thread may be entering the site. */
+/* Stores the block in its site, after the fields derived from it, because another thread may be
+ * entering the site. */
 static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {

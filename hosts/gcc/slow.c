@@ -27,7 +27,7 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
 }
 
 /* Stores the callee that was just entered in the edge cache, where the stubs look it up after a
- * miss in the inline cache. The entry may have been taken by another edge. */
+ * miss in the inline cache. Does nothing if the record's callee entry has another edge. */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
     const cairn_priv_lane *lane = strand->lane;
@@ -48,7 +48,8 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
     enter(strand, block);
-    if (strand->lane->base == base) /* otherwise this may be another graph, as in a child of fork */
+    if (strand->lane->base ==
+        base) /* `from` may be of another graph otherwise, as in a child of fork */
         remember(strand, from, block);
     if (!strand->lane->inline_cache)
         cairn_priv_make_inline_cache(strand);

@@ -9,9 +9,9 @@
 enum {
     AHEAD = 512,
     UNITS = sizeof(cairn_priv_record) / 8
-}; /* counters requested at once; node offsets in a record */
+}; /* AHEAD: counters requested at once; UNITS: words in a record */
 
-/* The profile's metric; one for a process and its children. */
+/* Returns the profile's metric. A process adds it once, for its children too. */
 static cairn_metric metric_of(cairn_profile *profile)
 {
     static cairn_profile *whose;
@@ -29,7 +29,7 @@ static void count(cairn_priv_strand *strand)
     cairn_lane *lane = cairn_strand_lane((cairn_strand *)strand);
     cairn_metric metric = metric_of(cairn_lane_profile(lane));
     if (!cairn_context_counters(lane, metric,
-                                CAIRN_CONTEXT_ROOT)) /* also applies announced changes */
+                                CAIRN_CONTEXT_ROOT)) /* also handles what is pending */
         return;
     uint64_t node_offset = strand->current & ~CRN_REPLACED;
     cairn_context context = strand->current & CRN_REPLACED

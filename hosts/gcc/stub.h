@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * stub.h - macros of the assembler functions that are written into each object file, each in a
- * section of its own, of which the linker keeps one.
+ * stub.h - macros for assembler functions. The plugin writes each function into each object file
+ * that calls it, in a section of its own, and the linker keeps one copy.
  */
 #ifndef CRN_GCC_STUB_H
 #define CRN_GCC_STUB_H

@@ -242,7 +242,7 @@
         CRN_CACHE_INDEX(%r9d, %r9d)
         shll    $3, %r9d
         addl    CRN_SITE_INLINE_CACHE(%rax), %r9d
-        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below it: block 0's cache: there is none */
+        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below: block 0, which has no inline cache */
         jb      4f
         movq    CRN_LANE_INLINE_CACHE(%rsi), %rax
         testq   %rax, %rax
@@ -279,8 +279,8 @@
         enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
 
 /* Makes a function that calls the C function with %rax and %r11 as arguments, and preserves all
- * other registers. If `exact` is given, calls that first, which needs fewer registers saved and
- * takes care of events with exact time. */
+ * other registers. Calls `exact` first, if given: it handles events with exact time, and
+ * needs fewer registers saved. */
         .macro slow_path name c_function exact
         function \name
         save
@@ -320,7 +320,7 @@
         exact_slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf
         slow_paths counters, go, small, lean
 
-/* Preserves %rax, too. */
+/* Makes a function like slow_path's, but with %rax preserved. */
         .macro  row_path name
         .globl  cairn_priv_site_\name
         function cairn_priv_site_\name

@@ -24,14 +24,14 @@ enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
  * for SLEEP_NS. */
 enum { QUIET = 8, SLEEP_NS = 125000000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of charging */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list, and charging */
 static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
 static pthread_t charging_thread;
-static bool runs;     /* the charging thread does */
-static sigset_t mask; /* signal mask of the starter */
+static bool runs;     /* the charging thread runs */
+static sigset_t mask; /* signal mask of the thread that started it */
 static bool stops;    /* atomic: the charging thread must end */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
@@ -108,7 +108,7 @@ static bool charge_all(void)
     return any;
 }
 
-/* Waits so long, or until a sample wakes the thread, which samples do only while it sleeps. */
+/* Waits for `ns`, or until a sample posts crn_time_wake, as samples do while crn_time_sleeps. */
 static void wait_for_turn(uint64_t ns)
 {
     struct timespec until;
@@ -119,8 +119,8 @@ static void wait_for_turn(uint64_t ns)
     sem_clockwait(&crn_time_wake, CLOCK_MONOTONIC, &until);
 }
 
-/* A process ends with its last thread: this one ends when the program's have, and exit handlers may
- * then run here, with the original signal mask. */
+/* The charging thread. It ends after the program's threads, because a process ends with its last
+ * thread. Exit handlers may then run in it, with the original signal mask. */
 static void *run(void *data)
 {
     unsigned quiet = 0; /* consecutive turns without a sample */
@@ -141,7 +141,7 @@ static void *run(void *data)
 
 /* ---- the process ---- */
 
-/* In a child of fork: rings and timers are the parent's, and nothing is sampled. */
+/* Stops sampling in a child of fork, because rings and timers are the parent's. */
 static void begin_child(void)
 {
     crn_time_self = NULL;
@@ -153,7 +153,7 @@ static bool start_charging_thread(void)
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
+    sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
     sem_init(&crn_time_wake, 0, 0);
     stops = crn_time_sleeps = false;
     pthread_sigmask(SIG_SETMASK, &all, &mask);

@@ -11,7 +11,7 @@
 
 static cairn_block nothing;
 
-/* `back` is a return address, or one past the point of interruption. */
+/* Adds the block of a return address, or of an interrupted address plus 1. */
 static cairn_block add(cairn_profile *profile, uintptr_t back)
 {
     crn_unwind_module module;

@@ -2,10 +2,10 @@
  *
  * timed.h - internals of libcairn-time.
  *
- * Programs of this kind contain no inserted code. A timer on each thread's CPU clock interrupts
- * it; the handler stores the address, and with --stack the callers' addresses, in the thread's
- * ring. A thread empties the rings and charges the samples. Functions, inlined ones too, are
- * looked up from debug information when the capture is read (src/symbols).
+ * Programs compiled with --profile=time contain no inserted code. A timer on each thread's CPU
+ * clock interrupts it; the handler stores the address, and with --stack the callers' addresses, in
+ * the thread's ring. The charging thread empties the rings and charges the samples. Functions,
+ * inlined ones too, are looked up from debug information when the capture is read (src/symbols).
  */
 #ifndef CRN_HOSTS_GCC_TIMED_H
 #define CRN_HOSTS_GCC_TIMED_H
@@ -24,13 +24,13 @@ enum { CRN_TIME_WORDS = 8192, CRN_TIME_DEEPEST = 250 };
  * with the number of addresses and of timer periods, then the addresses, innermost first. */
 typedef struct crn_timed {
     struct crn_timed *next;
-    crn_unwind_memory memory; /* of its stack */
+    crn_unwind_memory memory; /* bounds of its stack */
     timer_t timer;
     bool has_timer;
     bool ended;             /* atomic: its ring gets nothing more */
     uint64_t written, read; /* atomic */
-    uint64_t lost;          /* periods lost for lack of space; written by the handler */
-    cairn_strand *strand;   /* used by the charging thread */
+    uint64_t lost; /* timer periods for which the ring had no space; written by the handler */
+    cairn_strand *strand; /* used by the charging thread */
     char name[16];
     uint64_t words[CRN_TIME_WORDS];
 } crn_timed;
@@ -40,12 +40,12 @@ typedef struct crn_timed {
 
 /* ---- time_interrupt.c ------------------------------------------------------------------- */
 
-/* The calling thread's, NULL if it is not sampled. */
+/* The calling thread's crn_timed; NULL if the thread is not sampled. */
 extern __thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec")));
 
-extern bool crn_time_stacks; /* with callers */
+extern bool crn_time_stacks; /* samples contain the callers */
 
-/* The charging thread sleeps because there were no samples: the next one posts crn_time_wake.
+/* True while the charging thread sleeps for lack of samples: the next sample posts crn_time_wake.
  * Atomic. */
 extern bool crn_time_sleeps;
 extern sem_t crn_time_wake;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter trees: the counters of inlined functions, and paths of them that are entered at once.
+ * Counter trees: finds the counters of inlined functions, and enters paths of inlined functions.
  */
 #include <stddef.h>
 
@@ -14,9 +14,8 @@ __thread uint64_t *cairn_priv_thread_scratch __attribute__((tls_model("initial-e
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 CRN_LOCK_ACROSS_FORK(lock)
 
-/* Counters for threads that are not recorded. Each gets memory of its own as long as there are few,
- * because shared counters would slow all of them. Followed by the node offsets, and preceded by
- * that of the function itself. */
+/* Returns counters for a thread that is not recorded, with space for node offsets behind them. Up
+ * to POOLS threads have memory of their own, because shared counters would slow all of them. */
 static uint64_t *scratch(void)
 {
     static uint64_t pools[POOLS][2 * CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof(uint64_t)];
@@ -78,7 +77,7 @@ static uint32_t number_of(crn_tree *tree, cairn_profile *profile)
 
 /* ---- counters ---- */
 
-/* Returns the address of a node's node offset, given the counters of its context. */
+/* Returns the address of a node's node offset, given the function's counters. */
 static uint64_t *word_of(uint64_t *counters, size_t node)
 {
     return counters + CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof *counters + node - 1;
@@ -125,8 +124,8 @@ static crn_tree *tree_of(crn_node *node, size_t *depth)
     return (crn_tree *)(void *)((char *)node - offsetof(crn_tree, nodes));
 }
 
-/* Enters a path. Returns the caller. The stack may be a signal handler's and small, so very deep
- * paths use allocated memory; without memory the function itself is entered. */
+/* Enters the path to a node. Returns the caller. The stack may be a signal handler's and small, so
+ * deep paths use allocated memory; without memory the path ends SHORT nodes deep. */
 static uint64_t enter_path(cairn_priv_strand *strand, crn_tree *tree, const crn_node *at,
                            size_t depth)
 {
