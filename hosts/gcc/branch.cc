@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * --branch: counts how often each outcome of a branch is taken. Each outcome is a block named
- * <true>, <false> or <case>, entered and left where the outcome begins. Inserted before all
- * optimisation, so that the outcomes are those of the source.
+ * <true>, <false> or <case>, entered and left where the outcome begins. The events are inserted
+ * before all optimisation, so that the outcomes are those of the source.
  */
 #include "plugin.h"
 
@@ -18,7 +18,7 @@ void count_outcome(edge outcome, const char *name, location_t place)
     gsi_insert_on_edge(outcome, crn_marker_make(CRN_MARKER_LEAVE, site, height, place));
 }
 
-/* Returns the place of a case, if known. */
+/* Returns the source location of a case, or of its switch. */
 location_t place_of(edge outcome, const gimple *last)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(outcome->dest); !gsi_end_p(i); gsi_next(&i))

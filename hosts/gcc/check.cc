@@ -3,10 +3,10 @@
  * Proves that enter and leave match on every path through a function, like MLton's checkProf.
  *
  * At each point there is one stack of frames, whichever path leads there: the function's own frame
- * and those of inlined functions. A frame is known by the SSA names that hold its height on all of
- * these paths. A return needs an empty stack. A call needs a non-empty one, except in tail
- * position. At a point that is reached without a return (a landing pad, a label that other
- * functions jump to) a frame must be restored before any call.
+ * and those of inlined functions. The SSA names that hold its height on all of these paths identify
+ * a frame. A return needs an empty stack. A call needs a non-empty one, except in tail position. At
+ * a point that is reached without a return (a landing pad, a label that other functions jump to) a
+ * frame must be restored before any call.
  */
 #include "plugin.h"
 
@@ -26,8 +26,8 @@ bitmap_obstack memory;
 struct stack {
     state now = UNKNOWN;
     bool replaced = false; /* the next enter replaces the current frame */
-    int hidden = -1; /* number of frames that are known if others, never left, may be above them;
-                        -1: all are known */
+    int hidden = -1; /* number of known frames, if frames that are never left may be above them; -1:
+                        all frames are known */
     auto_vec<bitmap> frames;
 
     ~stack()
@@ -105,7 +105,7 @@ bool stack::meet(const stack &other, bool *agree)
         state less = now == BEFORE || other.now == BEFORE ? BEFORE : RECEIVED;
         const stack &inside = now == less ? other : *this;
         if (less == BEFORE && !(inside.now == INSIDE && inside.replaced))
-            *agree = false; /* allowed only if GCC made a loop of a call of the function itself */
+            *agree = false; /* allowed only if GCC made self-recursion a loop */
         changed = now != less;
         now = less;
     }
@@ -131,7 +131,7 @@ void stack::forget(tree height)
         bitmap_clear_bit(frame, SSA_NAME_VERSION(height));
 }
 
-/* Returns the index of the frame with that height; negative if there is none. */
+/* Returns the index of the frame with that height; -1 if no frame has it. */
 int stack::find(tree height) const
 {
     int i = TREE_CODE(height) == SSA_NAME ? (int)frames.length() - 1 : -1;

@@ -112,8 +112,9 @@ bool crn_returns_oddly(function *function)
     return false;
 }
 
-/* Functions called by a resolver run as early as it does. Runs before inlining, which would hide
- * such calls. -flto keeps the attribute, by which callers know that they are not entered. */
+/* Functions called by a resolver run as early as the resolver. This callback runs before inlining,
+ * which would hide such calls. -flto keeps the attribute: it tells callers that a function is not
+ * entered. */
 void crn_early_leave_out(void *event, void *data)
 {
     (void)event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * With --inlined, keeps calls whose results are unused: functions that a program declares const or
- * pure lose that property if they are counted. Functions of the system are not changed.
+ * With --inlined, keeps calls whose results are unused: removes the const and pure properties from
+ * the program's functions. Functions of system headers keep them.
  *
  * Runs before call graph and SSA exist, which would have to be repaired.
  */
@@ -21,8 +21,8 @@ bool forget(tree function)
     return true;
 }
 
-/* The type of a call, which C markers const as well, differs from the function's type if it is
- * called through a cast. */
+/* The C front end also makes the type of a call const. That type differs from the function's type
+ * if the call is made through a cast. */
 tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
 {
     gcall *call = dyn_cast<gcall *>(gsi_stmt(*place));

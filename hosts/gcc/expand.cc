@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places and expands markers after all of GCC's optimisation of statements: first moved leaves are
- * put in place; after the check, markers become code.
+ * Places and expands markers after GCC's GIMPLE optimisations: first puts moved leaves in place;
+ * after the check (check.cc), replaces markers by code.
  */
 #include "plugin.h"
 
@@ -107,8 +107,8 @@ void expand_aside(basic_block block, gimple *marker)
     free_dominance_info(CDI_POST_DOMINATORS);
 }
 
-/* Expands a marker; an enter that returns counters gets their look-up behind it. Returns false if
- * the basic block ends here, because what followed is in another one. */
+/* Expands a marker; inserts the look-up of counters behind an enter that returns them. Returns
+ * false if it split the basic block, so that the rest is in another one. */
 bool expand(gimple_stmt_iterator *place)
 {
     gimple *marker = gsi_stmt(*place);
@@ -126,7 +126,7 @@ bool expand(gimple_stmt_iterator *place)
 }
 
 /* Returns true if a later leave makes this one redundant: a leave of a pushed frame drops
- * everything above it, and others set the current context. */
+ * everything above it, and any other leave sets the current context. */
 bool is_covered(gimple_stmt_iterator place)
 {
     if (crn_chosen.verify || crn_marker_of(gsi_stmt(place)) != CRN_MARKER_LEAVE)

@@ -55,8 +55,8 @@ bool ends_in_tail_call(basic_block block, const call_list &calls)
     return false;
 }
 
-/* Returns true if no leave can be inserted on some edge into the call's tails, or if the path to
- * the return branches. */
+/* Returns true if an edge into the call's tails cannot take a leave, or if the path to the return
+ * branches. */
 bool tails_are_closed(const gcall *call, const call_list &calls)
 {
     auto_bitmap tails;
@@ -75,9 +75,9 @@ bool tails_are_closed(const gcall *call, const call_list &calls)
     return false;
 }
 
-/* Finds the tail calls before which the frame can be left, and tells GCC that the others are no
- * tail calls. After each of these others the function has its frame, which may rule out a call that
- * was found before: so the search begins again. */
+/* Finds the tail calls before which the frame can be left, and tells GCC that all other calls are
+ * no tail calls. After such a call the function has its frame, which may rule out calls found
+ * before: so the search begins again. */
 void find_tail_calls(call_list &calls)
 {
     basic_block block;
@@ -224,7 +224,7 @@ void insertion::restore_before(gimple_stmt_iterator place)
         gsi_insert_on_edge(into, marker(CRN_MARKER_RESTORE));
 }
 
-/* Inserts a restore after a call that returns twice. Both returns pass it. */
+/* Inserts a restore after a call that returns twice. Both returns reach it. */
 void insertion::restore_after(gimple_stmt_iterator place)
 {
     if (!stmt_ends_bb_p(gsi_stmt(place))) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Marks would keep landing pads alive, and a call with a landing pad is no tail call. So before
- * GCC removes empty pads, this pass removes the markers of those that do nothing.
+ * Markers would keep landing pads alive, and a call with a landing pad is no tail call. So before
+ * GCC removes empty pads, this pass removes the markers of pads that do nothing else.
  */
 #include "plugin.h"
 
 namespace {
 
-/* With -fnon-call-exceptions GCC assumes that a marker can throw. Returns true if blocks have
- * become unreachable. */
+/* Removes the exception edges that -fnon-call-exceptions gives to a marker. Returns true if basic
+ * blocks have become unreachable. */
 bool cannot_throw(gimple *marker)
 {
     return remove_stmt_from_eh_lp(marker) && gimple_purge_dead_eh_edges(gimple_bb(marker));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds leaf functions, and inlined functions that call nothing. While one runs, only a signal
- * handler can use the strand's stack, and the handler leaves the stack as it was. So enter pushes
- * no frame, and the caller's node offset stays in a register.
+ * Finds leaf functions, and inlined functions that call nothing. While such a function runs, only a
+ * signal handler can use the strand's stack, and the handler leaves the stack as it was. So enter
+ * pushes no frame, and the caller's node offset stays in a register.
  */
 #include "plugin.h"
 
 #include "builtins.h"
 
 /* Maps the height of each frame that is not pushed to the variable that holds the strand. This and
- * the other variables of the file are about the function that is being compiled. */
+ * the file's other variables describe the function that is being compiled. */
 static hash_map<tree, tree> *strands;
 
 /* Returns true if the program defines the function, even if it is named like a builtin one. */
@@ -94,7 +94,7 @@ static void visit_markers(function *function, crn_marker wanted, void visit(tree
             visit(crn_marker_height(gsi_stmt(i)));
 }
 
-static bool all_known; /* each leave is of a height in `strands` */
+static bool all_known; /* each leave's height is in `strands` */
 static bool has_call;  /* the function certainly has no red zone */
 static bool is_leaf;   /* the current function calls nothing that may be counted */
 static unsigned frame_count;

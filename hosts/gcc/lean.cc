@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * --lean: the functions that are called most are counted, not entered. Such a function increments
- * a counter in the row of the context around it (site.h); what it calls is called by that context.
+ * --lean: counts the functions that are called most, without entering them. A counted function
+ * increments a counter in the row of the context around it (site.h); that context is the caller of
+ * what the function calls.
  *
- * The state of a thread has the key of the context that was current last, and its row. So a count
- * is a comparison and an increment, and what enters and leaves need not know of it.
+ * In shared objects, the thread's state has the key and the row of the context in which a function
+ * was counted last. So a count is a comparison and an increment, and enter and leave do nothing for
+ * it.
  */
 #include "plugin.h"
 #include "stub.h"
@@ -21,14 +23,14 @@
 
 #define ROW "cairn_priv_thread_row"
 
-/* Programs. %0 (%rax): distance to the row; %u: number of the function's variable. */
+/* Count in a program. %0 (%rax): distance to the row; %u: number of the function's variable. */
 static const char program_text[] = "# cairn lean\n\t"
     "movq %%%%fs:" ROW "@tpoff, %%0\n\t"
     "addq $1, %%%%fs:cairn_lean_%u@tpoff(%%0)";
 
-/* Shared objects. %0 (%rax): place of the strand, then the row; %r11: the key, current context with
- * the graph's tag, 0 without a strand. The row is read before the key: a signal handler may change
- * both. */
+/* Count in a shared object. %0 (%rax): address of the strand, then the row; %r11: the key, the
+ * current node offset with the graph's tag, 0 without a strand. The row is read before the key: a
+ * signal handler may change both. */
 static const char shared_text[] = "# cairn lean\n\t"
     "movq cairn_priv_thread_place@gottpoff(%%%%rip), %%0\n\t"
     "movq %%%%fs:(%%0), %%0\n\t"
@@ -46,9 +48,9 @@ static const char shared_text[] = "# cairn lean\n\t"
     "jmp 1b\n\t"
     ".previous";
 
-/* %r11: the key. Returns the row in %rax; clobbers %r10. Without a strand the row is the thread's own
- * variables, also while nothing is recorded. The state is written so that a signal handler that
- * writes it meanwhile is noticed. */
+/* %r11: the key. Returns the row in %rax; clobbers %r10. Without a strand, and while nothing is
+ * recorded, the row is the thread's own variables. The state is written again if a signal handler
+ * has written it meanwhile. */
 #define LOAD_BIAS "\txorl %r10d, %r10d\n\tleaq " STATE "@dtpoff(%r10), %r10\n\tsubq %r10, %rax\n"
 #define LOAD_OWN "\tmovq %fs:0, %rax\n\taddq " STATE "@gottpoff(%rip), %rax\n" LOAD_BIAS
 static const char lean_stub[] =
@@ -138,7 +140,8 @@ static const char row_stubs[] =
     SET_ROW(CRN_STUB_ROW, "cairn_priv_site_row")
     SET_ROW(CRN_STUB_ROW_ENTERED, "cairn_priv_site_row_entered");
 
-/* Without a strand they return at once; enter then returns 0. */
+/* Makes a function that calls the stub, then `row`. Without a strand it returns at once; enter
+ * returns 0. */
 #define FOLLOWED(stub, row, none)                                                                     \
     BEGIN(CRN_FOLLOWED(stub))                                                                      \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -152,13 +155,14 @@ static const char followed_stubs[] =
     FOLLOWED(CRN_STUB_ENTER_SAVED_CALLER, CRN_STUB_ROW_ENTERED, "\txorl %eax, %eax\n")
     FOLLOWED(CRN_STUB_LEAVE, CRN_STUB_ROW, "")
     FOLLOWED(CRN_STUB_LEAVE_SAVED_CALLER, CRN_STUB_ROW, "")
-    /* It has the strand in %rax, the site in %r11. */
+    /* Called with the strand in %rax, the site in %r11. */
     BEGIN(CRN_FOLLOWED(CRN_STUB_ENTER))
     "\tcall " CRN_STUB_ENTER "\n"
     "\tjmp " CRN_STUB_ROW_ENTERED "\n"
     END(CRN_FOLLOWED(CRN_STUB_ENTER));
 
-/* The variable of a program, which libraries refer to; and what tells libcairn-gcc of the group. */
+/* The program's variable for its row, which libraries refer to, and the constructor that gives the
+ * group to libcairn-gcc. */
 static const char program[] =
     "\t.section .tbss." ROW ",\"awTG\",@nobits," ROW ",comdat\n"
     "\t.p2align 3\n"
@@ -176,7 +180,7 @@ static const char program[] =
     "\tjmp *cairn_priv_lean_begin@GOTPCREL(%rip)\n"
     END(GROUP "_begin");
 
-/* One in each program or library: state and group. No key is -1. */
+/* State and group, one of each in a program or shared object. No key is -1. */
 static const char lean_group[] =
     "\t.section .tdata." STATE ",\"awTG\",@progbits," STATE ",comdat\n"
     "\t.p2align 4\n"
@@ -234,15 +238,13 @@ static void read_list(const char *path)
 
 /* ---- without a list ---- */
 
-enum {
-    ROUNDS = 8
-}; /* of the estimate: a call that so many others lead to is not deeper than that */
+enum { ROUNDS = 8 }; /* rounds of the estimate: it follows chains of at most so many calls */
 
-/* A function is chosen from so many estimated calls on, where one that is called from other files
- * has one. */
+/* A function with `calls_least` estimated calls is counted. Callers in other files are estimated as
+ * one call; `calls_most` is the limit of an estimate. */
 static const double calls_least = 8, calls_most = 1e6;
 
-/* Calls of the functions of this unit; NULL: not estimated yet. */
+/* Estimated calls of this unit's functions; NULL: not estimated yet. */
 static hash_map<cgraph_node *, double> *estimates;
 
 static double estimate_of(cgraph_node *node)
@@ -264,7 +266,7 @@ static double calls_of(cgraph_node *node)
 
 /* Estimates calls from how often GCC guesses that a caller's blocks run in one call of it: branches
  * by its heuristics or __builtin_expect, loops by their depth. Functions that call nothing are
- * chosen wherever they are called from. Later passes remove calls from the graph. */
+ * always chosen. Must run before later passes remove calls from the call graph. */
 static void estimate(void)
 {
     cgraph_node *node;
@@ -285,7 +287,7 @@ static void estimate_unit(void *event, void *data)
 static bool is_estimated(tree function)
 {
     cgraph_node *node = cgraph_node::get(function);
-    if (!estimates) /* parts of a program that -flto divides: GCC tells of no end of such passes */
+    if (!estimates) /* for a part of a -flto program GCC does not call estimate_unit */
         estimate();
     return node && estimate_of(node) >= calls_least;
 }
@@ -305,8 +307,8 @@ bool crn_is_lean_candidate(tree function)
     return is;
 }
 
-/* Returns true if control comes back to the function by other ways than returns: contexts would be
- * wrong there. */
+/* Returns true if control can come back to the function without a return, or if it calls Cairn:
+ * contexts would be wrong there. */
 static bool is_come_back_to(function *function)
 {
     if (function->has_nonlocal_label || function->calls_setjmp)
@@ -327,7 +329,7 @@ static bool is_come_back_to(function *function)
 
 /* ---- code ---- */
 
-static auto_vec<tree> *counted; /* of the functions counted in this unit */
+static auto_vec<tree> *counted; /* sites of the functions counted in this unit */
 
 static bool is_for_program(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Marks: enter, leave and the other events until they are expanded. To GCC a marker is an assembler
- * statement of one instruction with an unknown effect that touches no memory: it is copied,
- * inlined and threaded with the code around it, and neither lost nor moved across calls. Its
- * operands are the frame's height and the site.
+ * Markers stand for enter, leave and the other events until they are expanded. To GCC a marker is
+ * an assembler statement of one instruction with an unknown effect that touches no memory: GCC
+ * copies, inlines and threads it with the code around it, and neither loses it nor moves it across
+ * calls. Its operands are the frame's height and the site.
  */
 #include "plugin.h"
 

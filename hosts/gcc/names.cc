@@ -7,7 +7,7 @@
 #include <libiberty/demangle.h>
 
 /* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. A thunk into
- * which its function was inlined has that function's name: "non-virtual thunk to C::f()". */
+ * which its function was inlined gets that function's name, without "non-virtual thunk to". */
 static char *demangle(const char *symbol)
 {
     static const char thunk[] = "thunk to ";
@@ -45,7 +45,7 @@ static const char *behind_vector(const char *symbol)
     return end ? end + 1 : symbol;
 }
 
-/* Returns ".simdclone.bN4v"; empty if it is none. Free it. */
+/* Returns ".simdclone.bN4v" for a vector variant, otherwise "". Free it. */
 static char *vector_of(const char *symbol, const char *behind)
 {
     if (behind == symbol)
@@ -56,8 +56,8 @@ static char *vector_of(const char *symbol, const char *behind)
     return whole;
 }
 
-/* Returns GCC's suffix of a clone, like ".constprop.0"; clones without one get one, so that cairn
- * report --merge recognises it. Free it. */
+/* Returns GCC's suffix of a clone, like ".constprop.0"; clones to which GCC gives none get one,
+ * which cairn report --merge recognises. Free it. */
 static char *clone_of(tree function)
 {
     const char *symbol = symbol_of(function), *plain = behind_vector(symbol);

@@ -54,7 +54,7 @@ int crn_places::of_height(tree height, int left)
 }
 
 /* Returns the node of a point where two paths meet. GCC may merge equal ends of different inlined
- * functions; the node is then unknown. */
+ * functions; the node is then their nearest common ancestor. */
 int crn_places::meet(int one, int other)
 {
     if (one == UNKNOWN || one == other)
@@ -104,7 +104,7 @@ int crn_places::step(int now, gimple *statement)
     }
 }
 
-/* Propagates through a block. */
+/* Returns the node at the end of a basic block. */
 int crn_places::pass(basic_block block)
 {
     int now = before[block->index];
@@ -113,7 +113,7 @@ int crn_places::pass(basic_block block)
     return now;
 }
 
-/* Returns true if anything changed. */
+/* Propagates nodes along each edge once. Returns true if anything changed. */
 bool crn_places::round(const int *order, int count)
 {
     bool learned = false;

@@ -33,7 +33,7 @@ static bool read_choice(const char *key, const char *value)
     return crn_choose(key, value);
 }
 
-static const char *lean_list; /* file; NULL: none */
+static const char *lean_list; /* path of the list of --lean; NULL: none */
 
 static bool read_argument(const char *key, const char *value)
 {
@@ -77,8 +77,8 @@ static void add_pass(const char *plugin, opt_pass *pass, pass_positioning_ops si
     register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &where);
 }
 
-/* With --inlined, markers are inserted before inlining. Otherwise after the last pass on
- * statements: all optimisation has been done and tail calls are known. */
+/* With --inlined, markers are inserted before inlining. Otherwise they are inserted after the last
+ * GIMPLE pass: all optimisation has been done and tail calls are known. */
 static void add_passes(const char *plugin)
 {
     add_pass(plugin, crn_pass_const_calls(g), PASS_POS_INSERT_BEFORE, "cfg");

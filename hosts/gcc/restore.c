@@ -89,9 +89,7 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
     crn_site_uncover((cairn_strand *)strand, own.height);
     if (crn_site_height(strand) != own.height)
         return;
-    own =
-        own_of(strand,
-               height); /* the stack may have moved, and in a child of fork it has other contexts */
+    own = own_of(strand, height); /* the stack may have moved, or a fork changed its contexts */
     if (own.open)
         enter_again(strand, &own);
     else

@@ -12,7 +12,7 @@
 #include "plugin.h"
 
 static crn_storage storage;
-static tree slot; /* the variable of the current function */
+static tree slot; /* variable with the current function's saved caller */
 
 namespace {
 
@@ -25,7 +25,8 @@ struct census {
     void take(gimple *statement);
 };
 
-/* Returns true if the height is that of a counter tree's node, which is current during a call. */
+/* Returns true if crn_emit_go defines the height: it is the saved caller of a counter tree's
+ * node. */
 bool is_of_go(tree height)
 {
     return TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height));

@@ -63,7 +63,7 @@ static tree address_of_site(tree function)
     return build_fold_addr_expr(crn_site_of(function));
 }
 
-/* Returns the distance from the site to an address: needs no relocation at load time. */
+/* Returns the distance from the site to an address: it needs no relocation at load time. */
 static tree distance(tree site, tree address)
 {
     if (!address)

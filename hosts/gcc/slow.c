@@ -48,8 +48,7 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
     enter(strand, block);
-    if (strand->lane->base ==
-        base) /* `from` may be of another graph otherwise, as in a child of fork */
+    if (strand->lane->base == base) /* otherwise `from` may be of another graph, after a fork */
         remember(strand, from, block);
     if (!strand->lane->inline_cache)
         cairn_priv_make_inline_cache(strand);

@@ -9,9 +9,9 @@
 
 /* clang-format off */
 
-/* %0: strand, then lane, then counters; %1: current context. The multiplication divides the
- * node offset by CRN_RECORD_WORDS, of which it is a multiple. host_counters_end is below the current context if that is new or
- * something is pending. */
+/* %0: strand, then lane, then counters; %1: current node offset, then node index. The
+ * multiplication divides the node offset by the words of a record, exactly. The node offset is not
+ * below host_counters_end if the context is new or something is pending. */
 static const char count_text[] = "# small leaf\n\t"
     "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
     "movq %%fs:(%0), %0\n\t"

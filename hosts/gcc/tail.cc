@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds calls that would be tail calls without the leaves after them, and moves these leaves before
- * the call, which gets a return of its own. Needed with --inlined, where leaves are inserted before
- * GCC looks for tail calls. expand.cc moves them back behind calls that did not become jumps.
+ * the call, which gets a return of its own. --inlined needs this pass: it inserts leaves before GCC
+ * looks for tail calls. expand.cc moves them back behind calls that did not become jumps.
  */
 #include "plugin.h"
 

@@ -5,9 +5,9 @@
  * the inlined functions that contain it are entered together, and left together.
  *
  * This is possible only if the innermost inlined function at each point is the same on all paths
- * (places.h). Otherwise enter and leave stay. The index `which` stands for a function inlined at
- * one place, a node of places.h. Those that are entered or make calls become nodes of a counter
- * tree (tree_code.cc), which are numbered.
+ * (places.h). Otherwise enter and leave stay. `which` is the index of a node of places.h: a
+ * function inlined at one place. Such functions become numbered nodes of a counter tree
+ * (tree_code.cc) if they are entered or make calls.
  *
  * A *stretch* is code without branches, and without calls that may not return. One addition counts
  * all calls of a node in a stretch.
@@ -18,7 +18,7 @@ namespace {
 
 enum { NODES_MOST = 4096 };
 
-/* Notes about a function inlined at one place. */
+/* A function inlined at one place. */
 struct use {
     int number;  /* number of its node in the counter tree; 0: it needs none */
     int stretch; /* index in `stretches` of the last one that calls it; -1: none */
@@ -36,7 +36,7 @@ class counting {
     auto_vec<gimple *> dead; /* assignments that took the place of enters */
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* index in `stretches` by a node's first enter there */
+    hash_map<gimple *, unsigned> calls; /* by a node's first enter in a stretch: its index */
     tree made;                          /* variable that describes the counter tree */
     tree counters;                      /* variable with the address of the counters */
     tree height;                        /* variable with the height of the function's own frame */

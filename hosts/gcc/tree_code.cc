@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code of counter trees (tree.cc): looking up a function's counters, counting, and entering
- * everything that a call is inlined into. The called functions are written into each object file,
- * as in stub.cc.
+ * Makes the code of counter trees (tree.cc): looks up a function's counters, counts, and enters the
+ * inlined functions around a call. The stubs are written into each object file, as in stub.cc.
  */
 #include "plugin.h"
 #include "stub.h"
@@ -54,10 +53,10 @@ static const char counters_stub[] =
     "\tret\n"
     END(CRN_STUB_COUNTERS);
 
-/* %rax: the function's own node offset with tag, %r11: address of the node's, %r10: the node. If
- * the function is current and the node's offset is of the present graph, the node becomes current:
- * nothing is pushed and no edge looked up. Preserves %rax, the caller, which the function saves for
- * leave as in stub.cc. Clobbers %rcx, %r8 and %r9. */
+/* %rax: the function's own node offset with tag, %r11: address of the node's node offset, %r10: the
+ * node. If the function is current and that node offset is of the present graph, makes the node
+ * current, without a push or a look-up of an edge. Preserves %rax, the caller, which the function
+ * saves for leave as in stub.cc. Clobbers %rcx, %r8 and %r9. */
 static const char go_stub[] =
     BEGIN(CRN_STUB_GO)
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
@@ -84,8 +83,8 @@ static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r10\n\t"
     "call " CRN_STUB_COUNTERS;
 
-/* %0: caller, %1: the node offset that the function saved, %2: the address where the node of the
- * tree keeps its own, %3: that node. */
+/* %0: caller, %1: the function's own node offset, %2: the node offset of the tree's node, %3: that
+ * node. */
 static const char go_text[] = "# cairn go\n\t"
     "leaq %2, %%r11\n\t"
     "movq %1, %%rax\n\t"
@@ -127,7 +126,7 @@ static tree word_of(tree made, unsigned place)
                   NULL_TREE);
 }
 
-/* Address at a distance behind a function's counters. */
+/* Returns a reference to the word at a distance behind a function's counters. */
 static tree behind(tree counters, HOST_WIDE_INT bytes)
 {
     tree type = build_variant_type_copy(long_long_unsigned_type_node);
