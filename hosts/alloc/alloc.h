@@ -66,8 +66,8 @@ typedef struct crn_live_middle {
 
 extern crn_live_middle *crn_live_top[1 << CRN_LIVE_TOP]; /* atomic */
 
-/* Returns the entry of an allocation, NULL if none was made yet. The entry belongs to whoever owns
- * the allocation: it needs no lock. */
+/* Returns the entry for an allocation's address; NULL if that part of the table is not made yet.
+ * Only the allocation's owner uses the entry, so it needs no lock. */
 static inline crn_live *crn_live_find(const void *block)
 {
     uintptr_t at = (uintptr_t)block >> CRN_LIVE_GRANULE;
@@ -95,16 +95,16 @@ static inline uint64_t crn_filter_hash(const void *block)
     return (uintptr_t)block * 0x9e3779b97f4a7c15u >> (64 - CRN_FILTER_BITS);
 }
 
-/* Returns false only if the allocation was not counted. One load. */
+/* Returns false if the allocation was certainly not counted. Costs one load. */
 static inline bool crn_filter_may(const void *block)
 {
     uint64_t hash = crn_filter_hash(block);
     return crn_filter[hash >> 6] >> (hash & 63) & 1;
 }
 
-/* Without sampling: any allocation may have been counted. */
+/* Without sampling: makes crn_filter_may true for all allocations. */
 void crn_filter_all(void);
-/* With sampling: an allocation was counted, or is freed. */
+/* With sampling: add an allocation when it is counted, and remove it when it is freed. */
 void crn_filter_add(const void *block);
 void crn_filter_remove(const void *block);
 
@@ -118,11 +118,11 @@ extern bool crn_sampled; /* crn_sample_mean is not 0 */
 void crn_sample_mean_text(char text[32]);
 extern uint64_t crn_sample_seed; /* seeds the generator of each lane */
 
-/* Draws the number of bytes to the next sample, at least 1. */
+/* Draws the number of bytes to the next sample, at least 1; 0 without sampling. */
 uint64_t crn_sample_gap(uint64_t *random);
 
-/* Rounds the sample's weight up or down at random. The result is kept in the entry, so that the
- * free subtracts what the allocation added. */
+/* Chooses at random whether the sample's weight is rounded up, and keeps the choice in the entry,
+ * so that the free subtracts what the allocation added. */
 void crn_sample_round(crn_live *block, uint64_t *random);
 /* Returns the weight of a sample: the bytes and objects that it stands for. */
 void crn_sample_weigh(const crn_live *block, uint64_t *bytes, uint64_t *objects);
@@ -143,20 +143,20 @@ enum {
  * goes below 0, and the sum over lanes is right. */
 typedef struct crn_tally {
     uint64_t live;
-    uint64_t peak;   /* total that was charged as "peak bytes" */
+    uint64_t peak;   /* live bytes that were charged as "peak bytes" */
     uint32_t moment; /* crn_lane.moment at the last change */
     uint32_t spare;
 } crn_tally;
 
-/* First edge to a context. Other threads read it, to find the path of a context that came with an
- * allocation. */
+/* First edge to a context. Other threads read it to find the path of the context that an allocation
+ * was charged to. */
 typedef struct crn_origin {
     cairn_context from;
     cairn_block block; /* 0: no such context yet */
 } crn_origin;
 
 enum {
-    CRN_ORIGINS = 4096,         /* in a chunk */
+    CRN_ORIGINS = 4096,         /* origins in a chunk */
     CRN_ORIGIN_CHUNKS = 1 << 11 /* for all contexts that a lane may have */
 };
 
@@ -189,11 +189,11 @@ typedef struct crn_lane {
     crn_tally *tallies;
     uint32_t moment;   /* number of the last moment (peak.c) that this lane has copied */
     int64_t unflushed; /* change of live bytes that the process's total does not have yet */
-    int64_t told;      /* this lane's part of that total; atomic */
+    int64_t told;      /* this lane's part of the process's total; atomic */
     const uint64_t *generation_now; /* the profile's generation; atomic */
     uint64_t generation;            /* this lane's generation; changes under the lock */
     cairn_strand *strand;           /* the strand whose contexts are charged; NULL: native stacks */
-    struct crn_returned *returned;  /* with a strand: what other threads have freed; atomic */
+    struct crn_returned *returned;  /* with a strand: allocations freed by other threads; atomic */
     crn_cached_edge *edge_cache;
     struct crn_stack *stack;
     crn_origin **origins;
@@ -201,18 +201,18 @@ typedef struct crn_lane {
     const cairn_priv_alloc_calls *calls;
     cairn_metric metrics[CRN_METRICS];
     uint64_t random;
-    uint64_t allocated; /* with a strand: bytes that are not in the process's sum yet */
-    uint32_t unseen;    /* likewise: allocations and frees since they were last shown */
-    uint32_t *changed;  /* contexts whose live bytes changed since that moment */
+    uint64_t allocated; /* with a strand: bytes to be added to the process's sum */
+    uint32_t unseen;    /* with a strand: allocations and frees since the last show_memory */
+    uint32_t *changed;  /* contexts whose live bytes changed since `moment` */
     size_t changed_count, changed_capacity;
     bool changed_all; /* there was no memory for the list: all may have changed */
-    bool retired;     /* atomic: its profile may be closed */
+    bool retired;     /* atomic: charged no more, as its profile may be closed */
 } crn_lane;
 
 typedef struct crn_thread {
     uint64_t left;    /* bytes until the next allocation to record; 0: record each */
-    uintptr_t busy;   /* not 0 while the library records: its own allocations are not counted.
-                         Address of its frame */
+    uintptr_t busy;   /* while the library records, its frame's address: its own allocations are not
+                         counted; else 0 */
     crn_lane *lane;   /* lane to charge */
     crn_lane *native; /* the thread's own lane, for native stacks */
     bool ended;       /* the thread's lane is closed; what follows is charged to the shared lane */
@@ -229,15 +229,16 @@ extern cairn_profile *crn_profile_here; /* profile of native stacks; NULL if the
 extern cairn_metric crn_metrics_here[CRN_METRICS];
 extern const char *const crn_metric_names[CRN_METRICS][2]; /* name and unit */
 
-/* To be called after something could not be recorded. If the capture has no space, all threads stop
- * recording. */
+/* Makes all threads stop recording if the capture has no space or is lost. To be called after
+ * something could not be recorded. */
 void crn_alloc_stop_if_full(void);
 
-/* In a child that was made without fork: ends recording, so that nothing of the child reaches the
+/* Ends recording in a child that was made without fork, so that nothing of the child reaches the
  * parent's capture. Signal safe. */
 void crn_alloc_end_in_child(void);
 
-/* Notices that the process is a child of fork. Call it before anything of the profile is used. */
+/* Ends recording if the process is a child that libcairn's fork handlers have not seen. Call it
+ * before using anything of the profile. */
 static inline void crn_alloc_notice_child(void)
 {
     if (CRN_UNLIKELY(cairn_priv_process_is_unseen()))
@@ -246,19 +247,19 @@ static inline void crn_alloc_notice_child(void)
 
 /* ---- lane.c: all lanes ---- */
 
-/* Called once, before the first lane. False if the thread key or the fork handlers cannot be
- * made. */
+/* Makes the thread key and the fork handlers. Called once, before the first lane. False if that
+ * fails. */
 bool crn_alloc_lanes_open(void);
 /* Calls `each` for all lanes of native stacks. */
 void crn_alloc_lanes_each(void (*each)(crn_lane *lane));
 /* Returns true if no thread is recording. Called after a membarrier, when none can begin. */
 bool crn_alloc_lanes_rest(void);
 
-/* Opens a lane for the calling thread, which has none and has allocated. If its key destructor has
- * run already, returns the shared lane, locked. The lane is busy. NULL if there is none. */
+/* Opens a lane, busy, for the calling thread, which has allocated. If the thread's key destructor
+ * has run already, returns the shared lane, busy and locked. NULL if no lane can be opened. */
 crn_lane *crn_alloc_lane_first(void);
-/* The shared lane, locked and busy. It is used by threads that have no lane of their own: they have
- * only freed so far, or their key destructor has run. NULL if there is none. */
+/* Returns the shared lane, locked and busy; NULL if it cannot be opened. Threads use it that have
+ * no lane of their own: they have only freed so far, or their key destructor has run. */
 crn_lane *crn_alloc_lane_shared(void);
 /* As crn_alloc_lane_shared, and makes sure that the profile is not closed meanwhile. */
 crn_lane *crn_alloc_lane_to_free(void);
@@ -311,10 +312,11 @@ _Static_assert(CRN_EDGE_CACHE == 1 << (32 - 20), "the hash");
  * program called, malloc for example. */
 cairn_context crn_alloc_stack_context(crn_lane *lane, const uintptr_t *frame);
 struct crn_stack *crn_alloc_stack_new(void);
-/* Makes the stack that of the calling thread, which takes the lane: looks up its bounds. */
+/* Prepares the cache for the calling thread, which takes the lane: looks up the bounds of its
+ * stack. */
 void crn_alloc_stack_begin(struct crn_stack *stack);
-/* Any thread may use the lane next. The bounds of its stack are not looked up: the kernel copies
- * the words of the stack (crn_unwind_read_outside), and nothing is remembered of it. */
+/* Prepares the cache for any thread, without the bounds of its stack: the kernel copies the words
+ * of the stack (crn_unwind_read_outside), and no frame is remembered. */
 void crn_alloc_stack_begin_unknown(struct crn_stack *stack);
 /* Forgets all remembered frames. */
 void crn_alloc_stack_forget(struct crn_stack *stack);
@@ -341,7 +343,7 @@ void crn_peak_again(void);
 /* Sets all figures to 0, in a child of fork. */
 void crn_peak_restart(void);
 
-/* Returns the live bytes of all lanes, but for what others hold back. */
+/* Returns the live bytes of all lanes, without changes that other lanes hold back. */
 uint64_t crn_peak_live(const crn_lane *lane);
 
 /* Changes the live bytes of a context. */
@@ -364,8 +366,8 @@ static inline void crn_peak_change(crn_lane *lane, cairn_context context, int64_
 /* Records an allocation that the program got. `frame` as for crn_alloc_stack_context. */
 void crn_record_made(const void *block, size_t size, const uintptr_t *frame);
 
-/* Record that the program frees an allocation, in two steps: its entry is taken from the table
- * (lane 0: there is none); then it is charged as freed, or put back if realloc fails. */
+/* Record a free in two steps: _take takes the allocation's entry from the table (lane 0 if it was
+ * not counted); then _freed charges it as freed, or _keep puts it back if realloc failed. */
 void crn_record_take(const void *block, crn_live *taken);
 void crn_record_freed(const crn_live *taken);
 void crn_record_keep(const void *block, const crn_live *taken);
@@ -378,7 +380,7 @@ void crn_record_retire(crn_lane *lane);
 
 /* ---- start.c ------------------------------------------------------------------------------ */
 
-/* Opens the profile, if the environment asks for it and is there already. */
+/* Opens the profile if libc has set the environment and that asks for it. */
 void crn_start(void);
 /* Starts recording for cairn_alloc_follow. False if that is not possible. */
 bool crn_start_following(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quick test for allocations that were not counted: a bit for each hash of an address, and a
- * counter of the counted allocations with that hash. With sampling nearly all frees end here.
- * Without it all bits are set.
+ * counter of the counted allocations with that hash. With sampling, nearly all frees need no more
+ * than this test. Without sampling, all bits are set.
  */
 #include <string.h>
 

@@ -25,7 +25,7 @@ static inline bool passes(size_t size)
     return true;
 }
 
-/* The first call in the process opens the profile. */
+/* Opens the profile at the first call in the process. */
 static void begin(void)
 {
     if (CRN_UNLIKELY(__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_EARLY))
@@ -34,7 +34,7 @@ static void begin(void)
 
 /* ---- malloc and its kin ---- */
 
-/* Defines a function that allocates `bytes` by the real one, as name_seen, which records it. */
+/* Defines name_seen, which allocates `bytes` by the real function and records them. */
 #define SEEN(name, parameters, arguments, bytes)                                                   \
     APART static void *name##_seen parameters                                                      \
     {                                                                                              \
@@ -44,7 +44,7 @@ static void begin(void)
         return block;                                                                              \
     }
 
-/* The same, and the function itself. */
+/* Defines name_seen, and the interposed function. */
 #define ALLOCATES(name, parameters, arguments)                                                     \
     SEEN(name, parameters, arguments, size)                                                        \
     EXPORT void *name parameters                                                                   \
@@ -108,7 +108,7 @@ APART static void *realloc_seen(void *block, size_t size)
     if (block)
         crn_record_take(block, &taken);
     void *resized = crn_real_now.realloc(block, size);
-    if (!resized && block && size) { /* it failed: the old allocation is still there */
+    if (!resized && block && size) { /* it failed, and the old allocation stays */
         crn_record_keep(block, &taken);
         return NULL;
     }

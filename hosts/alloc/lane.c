@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads and their lanes. A thread gets a lane with its first allocation that is counted, and
- * gives it back when it ends. libcairn gives it to the next thread then, together with what
- * belongs to it here.
+ * gives it back when it ends. libcairn then gives the lane to the next thread, and the crn_lane
+ * goes with it.
  */
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,14 +16,14 @@ static crn_lane *numbered[LANES_MOST];
 static uint32_t lane_count;  /* highest number in use; 0 is no lane */
 static uint32_t lane_parent; /* lanes up to this number belong to the parent process */
 static pthread_key_t key;
-static int opening; /* the profile is not closed while this is not 0; atomic */
+static int opening; /* threads that look for a lane; the profile is not closed meanwhile; atomic */
 
-/* Lane of all threads that have none of their own. */
+/* Lane of all threads that have no lane of their own. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static crn_lane *shared;
 
-/* In a child of fork: lanes of libcairn that the child keeps, of the thread that forked and the
- * shared one. */
+/* In a child of fork: libcairn's lanes that the child keeps: the forking thread's and the shared
+ * one. */
 static cairn_lane *inherited, *inherited_shared;
 
 static const cairn_priv_alloc_calls own_calls = {
@@ -52,7 +52,7 @@ static bool fill(crn_lane *lane)
 }
 
 /* Under the lock. The first lane to notice a reset resets the peak. A new lane gets the newest
- * generation of the others; with the profile's it would look like that lane. */
+ * generation of the others; with the profile's it would look like the first to notice. */
 static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;
@@ -120,7 +120,7 @@ static void retract_all(const crn_lane *lane, uint64_t generation)
 
 void crn_alloc_lane_forget(crn_lane *lane)
 {
-    /* This zeroes the columns of libcairn's lane. */
+    /* catch_up zeroes the columns of libcairn's lane. */
     uint64_t generation = lane->calls->catch_up(lane->lane);
     if (generation == lane->generation)
         return;
@@ -385,8 +385,8 @@ static const crn_origin *origin_of(const crn_lane *lane, cairn_context context)
     return origin && origin->block ? origin : NULL;
 }
 
-/* Walks the path to a context of another lane again in this lane. The walk ends, as each context's
- * origin is older than the context. */
+/* Returns this lane's context with the path of another lane's context; 0 if there is none. The path
+ * ends, as each context's origin is older than the context. */
 static cairn_context retrace(crn_lane *lane, const crn_lane *other, cairn_context context)
 {
     size_t length = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Table of live allocations by address, in three levels; the lower two are mapped on first use.
- * The thread that allocates writes the entry before the program gets the address. The thread that
- * frees takes it before the real free. So only the allocation's owner uses the entry.
+ * Table of live allocations by address, in three levels; the lower two are mapped on first use. The
+ * thread that allocates writes the entry before the program gets the address. The thread that frees
+ * takes it before the real free. So only the allocation's owner uses the entry.
  *
- * Allocations of glibc are at least 32 bytes apart (its smallest chunk): each 32 bytes of heap
- * have an entry of 16.
+ * Allocations of glibc are at least 32 bytes apart (its smallest chunk): each 32 bytes of heap have
+ * an entry of 16 bytes.
  */
 #include "alloc.h"
 

@@ -14,7 +14,7 @@
 enum {
     STEP = 256,  /* a moment at each growth by 1/256 */
     SLACK = 512, /* all lanes together hold back 1/512 of the peak */
-    FLOOR = 8192 /* with several lanes they may hold back this many bytes anyway */
+    FLOOR = 8192 /* several lanes together may hold back at least this many bytes */
 };
 
 uint32_t crn_peak_moment = 1;

@@ -67,7 +67,7 @@ static inline void leave(crn_lane *lane)
         crn_alloc_lane_shared_done(lane);
 }
 
-/* Takes the lane to charge, busy until it is left; `first` finds one for a thread that has none.
+/* Returns the lane to charge, busy until `leave`; `first` finds one for a thread without a lane.
  * NULL if nothing is recorded. */
 static inline crn_lane *enter(crn_lane *first(void))
 {
@@ -88,7 +88,7 @@ static inline crn_lane *enter(crn_lane *first(void))
 
 /* ---- charges ---- */
 
-/* Allocations and frees between two readings of the clock. */
+/* Allocations and frees between two calls of show_memory. */
 enum { UNSEEN_MOST = 32 };
 
 /* Shows live bytes and the rate of allocation as counters of the strand's profile. */
@@ -136,19 +136,19 @@ static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *
 
 /* ---- allocations that other threads have freed ----
  *
- * Only its owner writes to the lane of a strand (follow.c). Other threads add what they free to a
- * list. */
+ * Only the owner writes to a lane with a strand (follow.c). Other threads add those of its
+ * allocations that they free to a list. */
 
 enum { RETURNED_IN_CHUNK = 4095 };
 
-/* Part of the list. */
+/* A chunk of a lane's list. */
 typedef struct crn_returned {
     struct crn_returned *next;
     size_t count;
     crn_live blocks[RETURNED_IN_CHUNK];
 } crn_returned;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all lists */
 
 static void return_to(crn_lane *lane, const crn_live *taken)
 {
@@ -261,8 +261,8 @@ void crn_record_keep(const void *block, const crn_live *taken)
         crn_filter_add(block);
 }
 
-/* Frees an allocation of another lane: it is charged here, to the context with the same path. Each
- * column keeps one writer, and reports add lanes up. */
+/* Charges the free of another lane's allocation to this lane, in the context with the same path. So
+ * each column keeps one writer, and reports add lanes up. */
 __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);
@@ -280,8 +280,8 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
         crn_alloc_lane_shared_done(here);
 }
 
-/* Handles a free by a thread without a lane: leaves the allocation to its own lane, if that is
- * open. */
+/* Handles a free by a thread without a lane: adds the allocation to its own lane's list, if that
+ * lane has a strand. */
 static void freed_by_nobody(const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Context of a native stack: from cached frames, cached segments, or by unwinding.
+ * Finds the context of a native stack: from cached frames, from cached segments, or by unwinding.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static inline uintptr_t word_at(uintptr_t place)
 
 /* ---- unchanged frames ---- */
 
-/* Returns the index of the first frame whose return address has changed, `to` if none has. */
+/* Returns the index of the first frame whose return address has changed; `to` if none has. */
 static inline size_t first_changed(const crn_frame *frames, size_t from, size_t to)
 {
     for (; to - from >= 4; from += 4) {
@@ -64,7 +64,7 @@ static inline size_t first_changed(const crn_frame *frames, size_t from, size_t 
     return from;
 }
 
-/* The same for saved frame pointers. */
+/* Returns the index of the first frame whose saved frame pointer has changed; `to` if none has. */
 __attribute__((noinline)) static size_t first_saved_changed(const crn_stack *stack, size_t from,
                                                             size_t to)
 {
@@ -153,8 +153,8 @@ static inline crn_hint *hint_of(crn_stack *stack, uintptr_t pc)
     return &stack->hints[pc * 0x9e3779b97f4a7c15u >> 56];
 }
 
-/* Returns the cached segment for a call. `next` is the return address of its caller, too, because
- * functions such as operator new are called from many places. */
+/* Returns the cached segment for a call. The caller's return address `next` is part of the hash,
+ * because functions such as operator new are called from many places. */
 static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t next,
                                       uintptr_t caller_pc, uintptr_t distance)
 {
@@ -164,8 +164,8 @@ static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t 
 
 _Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11, "what is left of the hashes");
 
-/* Caches the frames that were unwound, unless one was found by the frame pointer: then the
- * return addresses alone do not tell where their slots are. */
+/* Caches the frames that were unwound as a segment, unless one was found by the frame pointer: then
+ * the return addresses alone do not tell where the slots are. */
 static void keep_segment(crn_stack *stack)
 {
     const crn_frame *caller = &stack->frames[stack->count - 1];
@@ -249,8 +249,8 @@ static inline cairn_context context_of_segment(crn_lane *lane, size_t caller_at,
     return segment->contexts[count - 1];
 }
 
-/* Tries the youngest cached frame and a few older ones: a frame that has returned is unchanged
- * until something overwrites it. */
+/* Tries segments from the youngest cached frame and a few older ones, because a frame that has
+ * returned is unchanged until something overwrites it. */
 static inline cairn_context context_of_segments(crn_lane *lane, uintptr_t slot, uintptr_t pc)
 {
     crn_stack *stack = lane->stack;

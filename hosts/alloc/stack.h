@@ -2,10 +2,10 @@
  *
  * stack.h - cache of a thread's last native stack.
  *
- * The cache has the place of each return address (its slot), the address and the context. If a
- * slot of the next stack holds the same address, then that frame and all older frames are
- * unchanged, and only the younger ones are unwound. Where a frame's CFA is computed from the frame
- * pointer, the place where that was saved must hold the same value, too.
+ * For each frame the cache has the place of its return address (its *slot*), the return address and
+ * the context. If a slot of the next stack holds the same address, then that frame and all older
+ * frames are unchanged, and only the younger ones are unwound. Where a frame's CFA is computed from
+ * the frame pointer, the place where the frame pointer was saved must hold the same value, too.
  */
 #ifndef CRN_ALLOC_STACK_H
 #define CRN_ALLOC_STACK_H
@@ -53,7 +53,7 @@ typedef struct crn_hint {
  * and a call. If the same addresses are at the same places again, the frames are the same, as only
  * return addresses determine where each slot is. */
 typedef struct crn_segment {
-    uintptr_t pc, caller_pc; /* of the call; of the cached frame */
+    uintptr_t pc, caller_pc; /* return addresses of the call and of the cached frame */
     uint32_t distance;       /* between their slots */
     uint32_t count;
     cairn_context caller; /* context of the cached frame, to which `contexts` belong */
@@ -72,7 +72,7 @@ typedef struct crn_stack {
     crn_frame *frames; /* the oldest first; has space for one more segment */
     crn_frame_base *bases;
     size_t based;     /* no frame from this index on has flags */
-    size_t turn;      /* of a deep stack, the next frame to check */
+    size_t turn;      /* index of the next frame to check in a deep stack */
     crn_fresh *fresh; /* the youngest first */
     size_t fresh_count, fresh_capacity;
     crn_segment *segments;

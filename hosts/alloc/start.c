@@ -39,8 +39,8 @@ crn_real crn_real_now = {
     __libc_memalign, align_block,   __libc_valloc,  __libc_pvalloc,
 };
 
-/* A library of the program may define another malloc. The program keeps it, and its allocations are
- * not counted: the table of live allocations is made for glibc's heap. Returns false then. */
+/* Finds the interposed functions. Returns false if a library of the program defines another malloc:
+ * its allocations are not counted, as the table of live allocations is made for glibc's heap. */
 static bool find_real(void)
 {
     crn_real next;
@@ -64,8 +64,8 @@ static bool find_real(void)
 
 enum { MEAN_USUAL = 512 * 1024 };
 
-/* Returns the mean distance of samples in bytes that the text says; 0 for "exact", the default for
- * anything else that is no number. */
+/* Parses the mean number of bytes between samples. Returns 0 for "exact", and the default if the
+ * text is no number in range. */
 static double mean_of(const char *text)
 {
     if (strcmp(text, "exact") == 0)
@@ -99,10 +99,11 @@ static void leave_preload(char *list)
         crn_variable_remove("LD_PRELOAD");
 }
 
-static bool in_environment; /* its variables are still to be removed */
+static bool in_environment; /* cairn run's variables are still in the environment */
 
 /* Gives the program the environment that it would have without cairn run, so that the programs that
- * it starts are not profiled into its capture. Not from inside malloc: setenv may be its caller. */
+ * it starts are not profiled into its capture. Not called from malloc, whose caller may be
+ * setenv. */
 static void leave_environment(void)
 {
     if (!in_environment)
@@ -241,8 +242,8 @@ static void settle_lane(crn_lane *lane)
         crn_peak_settle(lane);
 }
 
-/* Other threads may run until the very end. None begins to record after the state has changed;
- * waits for those that had begun, 200 ms at most. */
+/* Waits, 200 ms at most, for threads that are recording; false if one still is. No thread begins to
+ * record after the state has changed. */
 static bool wait_for_threads(void)
 {
     enum { TURNS = 200, TURN_NS = 1000000 };

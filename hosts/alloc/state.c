@@ -13,7 +13,7 @@ const char *const crn_metric_names[CRN_METRICS][2] = {
     {"freed objects", "count"}, {"peak bytes", "bytes"},
 };
 
-/* A handler of fork can allocate before libcairn's handler has run: then nothing changes. */
+/* A fork handler can allocate before libcairn's handler has run: then the state does not change. */
 void crn_alloc_end_in_child(void)
 {
     cairn_priv_process_begin_unseen();

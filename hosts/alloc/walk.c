@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Unwinds new frames, down to a cached one.
+ * Unwinds the stack from the youngest frame to the first cached one.
  */
 #include "stack.h"
 
-enum { SIGNALS_MOST = 64 }; /* signal frames in a stack: a limit, as each may lead anywhere */
+enum { SIGNALS_MOST = 64 }; /* limit of signal frames in a stack, as each may lead anywhere */
 
 static bool grow_fresh(crn_stack *stack)
 {
@@ -35,8 +35,7 @@ static bool look(uintptr_t address, crn_unwind_code *code)
     return code->tag != 0;
 }
 
-/* Returns true if this is the youngest cached frame. Drops cached frames that are younger or
- * differ. */
+/* Returns true if the cache has this frame. Drops cached frames that are younger or differ. */
 static inline bool is_known(crn_stack *stack, uintptr_t slot, uintptr_t pc, uintptr_t base)
 {
     size_t count = stack->count;
@@ -55,7 +54,7 @@ static inline bool is_known(crn_stack *stack, uintptr_t slot, uintptr_t pc, uint
     return false;
 }
 
-/* A step with any other kind of rule. */
+/* Makes a step by the rules that step_usual does not handle. */
 static crn_ending step_unusual(crn_stack *stack, crn_walk *walk, const crn_unwind_rule *rule,
                                crn_fresh *fresh)
 {
@@ -79,8 +78,8 @@ static inline bool is_outside(uintptr_t low, uintptr_t high, uintptr_t place)
     return place < low || place > high - sizeof place || place % sizeof place != 0;
 }
 
-/* crn_unwind_step for the two common kinds of rules, within the thread's own stack; false for
- * others. */
+/* Makes a step by the two common kinds of rules, within the thread's own stack. Returns false for
+ * all other steps. */
 static inline bool step_usual(crn_stack *stack, crn_walk *walk, const crn_unwind_rule *rule,
                               crn_fresh *fresh)
 {
