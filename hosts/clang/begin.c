@@ -15,11 +15,11 @@ extern char cairn_priv_sleds_zero[] __attribute__((weak, visibility("hidden")));
 
 crn_site *cairn_priv_sleds_sites __attribute__((visibility("hidden")));
 
-/* At an entry nothing below the stack pointer is in use, nor at an exit any more. Entries preserve
+/* Nothing below the stack pointer is in use, neither at an entry nor at an exit. Entries preserve
  * argument registers, and %r10, the static chain; jumps and returns preserve everything, because
- * the function's calling convention (ms_abi) decides which registers hold results or belong to the
- * caller. The function's number is in %r11, which every convention leaves to code between caller
- * and function. Unwinders see the function at each instruction. */
+ * the function's calling convention (such as ms_abi) decides which registers hold results or belong
+ * to the caller. The function's number is in %r11, which every convention leaves to code between
+ * caller and function. Unwinders see the function at each instruction. */
 /* clang-format off */
 #define BEGIN(name)                                                                                \
     ".p2align 4\n"                                                                                 \

@@ -9,7 +9,7 @@
 
 __thread crn_frames crn_frames_own;
 
-/* A machine frame that calls something has at least 16 bytes, half of one of ours. */
+/* A machine frame that calls something has at least 16 bytes, half of a crn_frame. */
 enum { SIZE_LEAST = 1 << 20, SIZE_MOST = 1 << 28 };
 
 _Static_assert(sizeof(crn_frame) == 32, "twice the machine's");
@@ -52,9 +52,9 @@ static void make(crn_frames *frames)
     frames->top = frames->bottom + 1;
 }
 
-/* Returns true if the frame at `slot` is over, as there is one at `at`, further up. A signal
- * handler or a fiber may have a stack of its own: addresses then say only that its frames are over
- * when the thread's own stack continues. */
+/* Returns true if the frame at `slot` is over because a frame at `at` is active: on one stack, if
+ * `at` is higher. If just one of the two is on the thread's own stack (signal handlers and fibers
+ * may have others), only if that is the active frame. */
 static bool is_gone(const crn_frames *frames, uintptr_t slot, uintptr_t at)
 {
     bool own = at >= frames->low && at < frames->high;
@@ -94,7 +94,7 @@ static void note_missing(cairn_strand *strand)
 }
 
 /* Pushes a frame, after dropping those that are over. The thread has no strand meanwhile, so that
- * nothing interferes. */
+ * signal handlers record nothing. */
 static crn_frame *enter(crn_frames *frames, cairn_strand *strand, uintptr_t slot)
 {
     if (!frames->top)

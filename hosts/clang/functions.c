@@ -3,9 +3,9 @@
  * cairn clang --inlined: the hooks of -finstrument-functions, called for each function of the
  * source, even where it is inlined.
  *
- * Functions inlined into one share a machine frame, and are distinguished by address; consecutive
- * frames at the same place by their return addresses. The place is known from the frame pointer,
- * which cairn clang makes programs keep.
+ * Functions inlined into one share its machine frame; their addresses distinguish them. Return
+ * addresses distinguish consecutive frames with the same slot. The slot is found from the frame
+ * pointer, which cairn clang makes programs keep.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -98,8 +98,8 @@ static crn_site *add(const void *function)
     return known->site;
 }
 
-/* Adds a function's site. The thread has no strand meanwhile, so that a signal handler does not get
- * here, too. */
+/* Adds a function's site. The thread has no strand meanwhile, so that a signal handler does not
+ * wait for the lock. */
 static crn_site *add_site(const void *function)
 {
     int saved = errno;
@@ -154,8 +154,8 @@ static crn_frame *find(crn_frame *top, uintptr_t slot, const void *function)
     return NULL;
 }
 
-/* Returns the place for a frame. Functions at the same slot are inlined there as well, unless they
- * return elsewhere or are the same function: those were left without an exit. */
+/* Returns the place for a frame. Other frames with its slot stay, as inlining explains them, unless
+ * one has another return address or the same function: they were then left without an exit. */
 static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uintptr_t back)
 {
     crn_frames *frames = &crn_frames_own;
@@ -167,7 +167,8 @@ static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uin
 }
 
 /* Address of the return address of the instrumented function, which has a frame pointer. If it
- * called us in tail position, it jumped here, and our own return address is its. */
+ * called the hook in tail position, it jumped to the hook, and the hook's return address is its
+ * own. */
 #define SLOT (*(uintptr_t *)__builtin_frame_address(0) + sizeof(uintptr_t))
 #define SLOT_OR_OWN(back)                                                                          \
     ((back) == __builtin_return_address(0)                                                         \

@@ -15,14 +15,14 @@
 #include "sled.h"
 
 enum {
-    SLED_SIZE = 11, /* bytes of code that can be written there */
+    SLED_SIZE = 11, /* bytes of a sled's code */
     PAGE = 4096,
     NAME = 24 /* "0x", 16 digits and the end */
 };
 
 typedef struct object {
     const crn_sleds *sleds;
-    uintptr_t *functions; /* their begins, sorted */
+    uintptr_t *functions; /* their addresses, sorted */
     crn_site *sites;      /* by the same index */
     size_t count;
 } object;
@@ -62,7 +62,7 @@ static const uintptr_t *find(const object *object, uintptr_t address)
 
 /* ---- functions -------------------------------------------------------------------------- */
 
-/* Addresses are as in symbols/symbols.h: one past the one to look up. */
+/* Names sites by address plus 1, because symbols/symbols.h looks up the address before. */
 static void name_sites(object *object, cairn_profile *profile, char *names)
 {
     crn_unwind_module module;
@@ -163,7 +163,7 @@ static bool protect(const object *object, int rights)
     return mprotect((void *)low, high + SLED_SIZE - low, rights) == 0;
 }
 
-/* Registers a site; one at a time, because arrays of sites must be packed ones. */
+/* Registers a single site, because cairn_priv_sites_add takes arrays of packed sites. */
 static void add_site(crn_site *site)
 {
     crn_packed_site *any = (crn_packed_site *)site;

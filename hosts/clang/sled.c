@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions that sleds call. They use no vector registers, so that nobody has to save them;
- * the slow path saves everything.
+ * The functions that sleds call. They use no vector registers, so their callers need not save
+ * these; the slow path saves everything.
  */
 #include "sled.h"
 
@@ -30,8 +30,8 @@ static inline crn_frame *call(void *function(uintptr_t), uintptr_t slot)
     return result;
 }
 
-/* Enters a function. The frame is written twice: a signal handler in between enters and leaves at
- * the same place. */
+/* Enters a function. The slot is written twice, because a signal handler in between uses the same
+ * place. */
 void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
@@ -50,7 +50,7 @@ void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
     frame->height = crn_verb_enter(strand, site);
 }
 
-/* Takes the frame off; NULL if it was not entered. */
+/* Pops the frame; returns NULL if it was not entered. */
 static inline crn_frame *take(uintptr_t slot, int64_t *height)
 {
     crn_frames *frames = &crn_frames_own;

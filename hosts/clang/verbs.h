@@ -8,8 +8,8 @@
 
 #include "frames.h"
 
-/* There is no red zone (meson.build), and the stack pointer is not moved, so that unwinders find
- * the caller. The called code aligns the stack. */
+/* Calls a function that preserves registers. The caller has no red zone (meson.build) and does not
+ * move the stack pointer, so that unwinders find it. The called code aligns the stack. */
 #define CRN_KEEPING_CALL(name) "call *" name "@GOTPCREL(%%rip)"
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
