@@ -3,8 +3,8 @@
  * allocation.c - charges allocations and live memory to contexts. Lua tells its allocator the size
  * of what is freed, so only the allocating context must be stored for each allocation.
  *
- * Exact, or sampled with one sample in about `mean` bytes: each byte is sampled with equal
- * probability, so an allocation of s bytes is sampled with p = 1 - exp(-s / mean) and then
+ * Recording is exact, or sampled with one sample in about `mean` bytes: each byte is sampled with
+ * equal probability, so an allocation of s bytes is sampled with p = 1 - exp(-s / mean) and then
  * represents 1 / p such allocations (docs/ALLOC.md).
  */
 #include <math.h>
@@ -17,10 +17,10 @@
 #include "host.h"
 
 /* Maps an allocation to the context that made it: an entry for each granule of a page of the heap.
- * Consecutive allocations are mostly close together. */
+ * Consecutive allocations are mostly in one page, which is cached. */
 enum { GRANULE_BITS = 3, PAGE_BITS = 16 };
 
-/* Flag on a context's number; larger than the number of contexts of a lane
+/* Flag in `makers`: the weight was rounded up. Larger than any context's number
  * (cairn_options.context_budget). */
 #define ROUNDED_UP ((cairn_context)1 << 31)
 
@@ -43,15 +43,15 @@ struct crn_ledger {
     share *shares; /* by context */
     cairn_context *changed;
     size_t share_room, changed_count;
-    uint64_t live, peak; /* of all contexts; the sum of the peak in the capture */
+    uint64_t live, peak; /* live bytes of all contexts; the peak in the capture */
     double mean;         /* mean bytes between samples; 0: exact */
     double left;         /* bytes until the next sample */
     uint64_t random;
     uint64_t samples;
-    uint64_t allocated; /* so far */
+    uint64_t allocated; /* bytes, so far */
     uint32_t unseen;    /* allocations and frees since the counters were shown */
-    bool lost;          /* out of memory: frees are no longer known */
-    unsigned forks;     /* number of forks when it was begun */
+    bool lost;          /* memory ran out: nothing more is recorded */
+    unsigned forks;     /* value of `forks` at the last use */
 };
 
 enum { PEAK_PARTS = 100 }; /* the peak is accurate to 1 / PEAK_PARTS */
@@ -80,7 +80,8 @@ static void forget_pages(crn_ledger *ledger)
     ledger->last = NULL;
 }
 
-/* In a child of fork contexts have other numbers, so it starts anew with its own allocations. */
+/* Starts anew in a child of fork, where contexts have other numbers: only the child's own
+ * allocations count. */
 static void follow_fork(crn_ledger *ledger)
 {
     if (CRN_LIKELY(ledger->forks == forks))
@@ -105,8 +106,7 @@ static double draw(crn_ledger *ledger)
     return (double)((z >> 11) + 1) * 0x1p-53;
 }
 
-/* Returns how many allocations a sampled one of this size represents: 1 / p on average, as an
- * integer rounded up at random. */
+/* Returns how many allocations a sampled one of this size represents: 1 / p. */
 static double weight_wanted(const crn_ledger *ledger, size_t size)
 {
     return ledger->mean == 0 ? 1 : -1 / expm1(-(double)size / ledger->mean);
@@ -118,7 +118,7 @@ static bool is_rounded_up(crn_ledger *ledger, size_t size)
     return draw(ledger) <= wanted - floor(wanted);
 }
 
-/* Returns what was added for an allocation, to be subtracted when it is freed. */
+/* Returns 1 / p as an integer: `up` says whether it was rounded up at random. */
 static uint64_t weight_of(const crn_ledger *ledger, size_t size, bool up)
 {
     return (uint64_t)weight_wanted(ledger, size) + up;
@@ -249,10 +249,10 @@ static bool is_drawn(crn_ledger *ledger, size_t size)
     return true;
 }
 
-/* Shows live bytes and the rate of allocation as counters, now and then. */
+/* Shows live bytes and the rate of allocation as counters, once in UNSEEN_MOST calls. */
 static void show(crn_host *host)
 {
-    enum { UNSEEN_MOST = 64 }; /* allocations and frees between two readings of the clock */
+    enum { UNSEEN_MOST = 64 }; /* allocations and frees until they are shown */
     crn_ledger *ledger = host->ledger;
     if (++ledger->unseen < UNSEEN_MOST)
         return;

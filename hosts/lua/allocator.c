@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * allocator.c - the allocator around a state's own: a host is found by it, and learns what is
- * freed.
+ * allocator.c - the allocator that wraps a state's own: it leads to the host, and tells the host
+ * what is freed.
  */
 #include <stdlib.h>
 
 #include "host.h"
 
-/* The current coroutine if no state is profiled. */
+/* The current coroutine of a thread on which no profiled state runs. */
 static crn_coroutine nobody;
 static crn_host nowhere = {.running = &nobody};
 
@@ -18,7 +18,7 @@ void crn_host_leave(void)
     crn_host_here = &nowhere;
 }
 
-/* The main state is about to be freed, with its counter and the stack that a late sampling signal
+/* Called before the main state is freed, with its counter and the stack that a late sampling signal
  * would read. */
 static void main_freed(crn_host *host)
 {

@@ -244,7 +244,7 @@ static void lua_name(const source *source, const lua_Debug *ar, const crn_source
         snprintf(name, size, "function <%s:%d>", source_label(source, ar), ar->linedefined);
 }
 
-/* The function is on top of L's stack, described by `ar`. */
+/* Finds or makes the block of the Lua function on top of L's stack, described by `ar`. */
 static cairn_block lua_block(crn_host *host, lua_State *L, lua_Debug *ar)
 {
     crn_namer *namer = host->namer;
@@ -321,8 +321,8 @@ static cairn_block block_make(crn_host *host, lua_State *L, lua_Debug *ar)
     return block;
 }
 
-/* Used without access to prototypes: C functions have an address, and Lua functions are looked up
- * by source each time. */
+/* Finds or makes a block if prototypes cannot be read: C functions are looked up by address, Lua
+ * functions by source each time. */
 static cairn_block block_by_api(crn_host *host, lua_State *L, lua_Debug *ar)
 {
     if (!lua_checkstack(L, 1) || !lua_getinfo(L, "Snuf", ar))

@@ -39,8 +39,8 @@ static crn_host *host_following(lua_State *L)
 
 /* ---- <gc> on the strand's stack ----------------------------------------------------- */
 
-/* Returns false if there is no frame to put it under: the state is closing, and these are
- * finalizers of the libraries. */
+/* Finds the frame that <gc> is put above. Returns false if there is none: the state is closing and
+ * runs finalizers of libraries. */
 static bool frame_running(const crn_host *host, lua_State *L, bool finalizer,
                           const crn_frame **frame)
 {
@@ -55,8 +55,8 @@ static bool frame_running(const crn_host *host, lua_State *L, bool finalizer,
     return true;
 }
 
-/* Enters <gc> and returns the height to return to. A frame whose call event is still to come is
- * left out, because an error may come first. */
+/* Enters <gc> and returns the height of the stack before. Leaves out a frame whose call event is
+ * still to come, because an error may come first. */
 static size_t collector_enter(crn_host *host, const crn_frame *frame)
 {
     crn_coroutine *coroutine = host->running;
@@ -88,8 +88,8 @@ typedef struct work {
     size_t height;
 } work;
 
-/* Finalizers can run inside; only the outermost call is <gc>. If hooks are off, a hook is running,
- * perhaps ours, and the stack is being changed. */
+/* Enters <gc> if this call is the outermost: finalizers can run inside it. Records nothing if hooks
+ * are off: a hook is running, perhaps ours, and the stack is being changed. */
 static work work_begin(lua_State *L)
 {
     work work = {host_following(L), NULL, 0};
@@ -139,7 +139,8 @@ void __wrap_luaC_fullgc(lua_State *L, int emergency)
     work_end(&work, L, !emergency);
 }
 
-/* Live memory at the end is that before the state frees everything. */
+/* Ends the ledger before the state frees everything: live memory at the end is what is live
+ * here. */
 void __wrap_lua_close(lua_State *L)
 {
     crn_host *host = crn_host_of(L);

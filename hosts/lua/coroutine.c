@@ -13,7 +13,7 @@ typedef struct crn_coroutine_table {
     size_t mask;
     size_t count;
     crn_coroutine *free;
-    crn_coroutine nobody; /* shared by all for which there was no memory */
+    crn_coroutine nobody; /* shared by all coroutines for which there was no memory */
     const crn_frame *nobody_frames[2];
 } crn_coroutine_table;
 

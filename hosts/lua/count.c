@@ -53,8 +53,8 @@ int crn_count_ended(const crn_host *host, crn_coroutine *coroutine)
     return passed;
 }
 
-/* A counter above its start value was reset while no event could come: the instructions before that
- * are unknown and not charged. */
+/* A counter is above its start value if Lua has reset it while no event could come. The
+ * instructions before the reset are unknown and not charged. */
 void crn_count_settle(crn_host *host, crn_coroutine *coroutine)
 {
     if (!host->layout.counter || !coroutine->L || !coroutine->installed_count)
@@ -89,7 +89,7 @@ void crn_count_pause(crn_host *host, crn_coroutine *coroutine)
 
 void crn_count_resume(crn_host *host, crn_coroutine *coroutine)
 {
-    /* Otherwise the hook has set a new one, or resumed another coroutine. */
+    /* If it has another value, the hook has set the counter, or resumed another coroutine. */
     if (coroutine->installed_count != INT_MAX)
         return;
     int passed = INT_MAX - *counter_of(coroutine);

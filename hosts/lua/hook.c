@@ -4,8 +4,8 @@
  */
 #include "host.h"
 
-/* Finds the host of an event in another coroutine or state than the current one, and makes the
- * coroutine current. Returns NULL if the state is not profiled. */
+/* Finds the host of an event that is not in the current coroutine, and makes its coroutine current.
+ * Returns NULL if the state is not profiled. */
 static crn_host *hook_elsewhere(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -138,7 +138,7 @@ static bool count_is_theirs(crn_coroutine *coroutine, int passed)
 static void sampled(crn_host *host, lua_State *L, lua_Debug *ar)
 {
     crn_sampler_take(host, L, ar, false);
-    /* Also if a thread inherited a hook that was armed when it was made. */
+    /* This also removes an armed hook that a thread has inherited. */
     crn_hook_install(host, host->running);
 }
 
@@ -150,7 +150,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     if (!host)
         return;
     crn_coroutine *coroutine = host->running;
-    /* An error may have ended the hook; there are no events from inside of it. */
+    /* A hook gets no events while it runs: an error has ended it. */
     if (host->hooked == coroutine) {
         host->hooked = NULL;
         crn_count_resume(host, coroutine);
@@ -167,8 +167,8 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     }
     if (crn_sampler_armed(host, L))
         sampled(host, L, ar);
-    /* Last, because it may raise an error. To the program, finalizers seem to run with hooks
-     * off. */
+    /* The program's hook comes last, because it may raise an error. It is not called in finalizers,
+     * which Lua runs with hooks off. */
     lua_Hook program = coroutine->program_hook;
     if (!theirs || !program || host->finalizing)
         return;

@@ -2,9 +2,8 @@
  *
  * host.h - internals of the Lua host.
  *
- * A host profiles one lua_State with all its coroutines: that is one lane, and each coroutine is a
- * strand. It is found from any lua_State through the allocator that it puts around the state's
- * own.
+ * A host profiles a lua_State with all its coroutines: they share a lane, and each has a strand.
+ * The host's allocator wraps the state's own, and leads from any lua_State to the host.
  */
 #ifndef CRN_LUA_HOST_H
 #define CRN_LUA_HOST_H
@@ -79,9 +78,9 @@ typedef struct crn_host {
     crn_mode mode;
     int period; /* instructions (--ticks) or hertz (--sample) */
     bool stopped;
-    int finalizing;        /* depth of finalizers that run with our hooks only */
-    int collecting;        /* <gc> is on the stack */
-    int naming;            /* allocations are the host's own */
+    int finalizing;        /* number of nested finalizers; the program's hook is off in them */
+    int collecting;        /* not 0: <gc> is on the stack */
+    int naming;            /* not 0: allocations are the host's own */
     crn_coroutine *hooked; /* the coroutine that runs the program's own hook, NULL if none does */
 
     cairn_profile *profile;
@@ -114,13 +113,13 @@ typedef struct crn_host_options {
     uint64_t alloc_mean; /* mean bytes between samples; 0: every allocation */
 } crn_host_options;
 
-/* Makes a host; the state may come later. NULL on an error. */
+/* Makes a host with a profile; crn_host_start gives it a state. NULL on an error. */
 crn_host *crn_host_open(const crn_host_options *options, cairn_error *error);
 /* Begins to profile L, but not the main stack's `floor` (NULL: none) and its callers.
  * `allocate` is the state's own allocator; NULL is the C library's. */
 void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Alloc allocate,
                     void *allocate_data);
-/* Ends the profile. The host stays, because a state may still have its hooks. */
+/* Ends the profile. The host stays in memory, because the state may still have its hooks. */
 void crn_host_stop(crn_host *host);
 /* Frees a host whose state is closed. */
 void crn_host_discard(crn_host *host);
@@ -153,21 +152,21 @@ void crn_host_leave(void);
 
 /* ---- hook.c: events ---------------------------------------------------------- */
 
-/* Sets the hook on L to the combination of ours and the program's. */
+/* Sets the coroutine's hook to a combination of the host's and the program's. */
 void crn_hook_install(crn_host *host, crn_coroutine *coroutine);
 /* Like crn_hook_install, but the next event is a sample. As signal safe as lua_sethook. */
 void crn_hook_arm(crn_coroutine *coroutine);
-/* Arms again if something else was set since crn_hook_arm; otherwise costs next to nothing. */
+/* Arms the hook again if another was set since crn_hook_arm; otherwise costs next to nothing. */
 void crn_hook_arm_again(crn_coroutine *coroutine);
 
 /* ---- count.c: the interpreter's counter of instructions --------------------------- */
 
-/* Returns the next value of the counter; 0 if it is not used. */
+/* Returns the number of instructions until the next count event; 0 if none is needed. */
 int crn_count_next(const crn_host *host, const crn_coroutine *coroutine);
-/* Sets the counter directly if possible; otherwise returns false. */
+/* Sets the counter by a store. Returns false if layout.c did not find the counter. */
 bool crn_count_set(const crn_host *host, crn_coroutine *coroutine);
-/* Handles that the counter ran out and was reset by Lua. Returns the number of instructions that
- * passed. */
+/* Handles a count event, at which Lua has reset the counter. Returns the number of instructions
+ * that passed. */
 int crn_count_ended(const crn_host *host, crn_coroutine *coroutine);
 /* Stop and continue counting, around the program's own hook. */
 void crn_count_pause(crn_host *host, crn_coroutine *coroutine);
@@ -186,9 +185,9 @@ crn_coroutine *crn_coroutine_find(const crn_host *host, const lua_State *L);
 /* Returns the coroutine of a state with a strand, making it if needed. Never NULL: without memory,
  * a shared entry without a strand. */
 crn_coroutine *crn_coroutine_get(crn_host *host, lua_State *L);
-/* The same without a strand, for a coroutine with only the program's hook. */
+/* Like crn_coroutine_get, but opens no strand: for a coroutine with only the program's hook. */
 crn_coroutine *crn_coroutine_record(crn_host *host, lua_State *L);
-/* Ends its strand. The record stays only if the program has set a hook there. */
+/* Ends the coroutine's strand. The record stays only if the program has set a hook on it. */
 void crn_coroutine_end(crn_host *host, crn_coroutine *coroutine);
 /* Forgets a coroutine whose state the collector has freed. */
 void crn_coroutine_freed(crn_host *host, const lua_State *L);
@@ -201,17 +200,17 @@ bool crn_coroutine_grow(crn_coroutine *coroutine);
 
 /* ---- stack.c: synchronises the interpreter's stack and ours ----------------------- */
 
-/* Returns the caller's frame of `ar`; at the bottom NULL or the base's address. */
+/* Returns the frame that called `ar`; at the bottom, NULL or the base. */
 const crn_frame *crn_stack_caller(const crn_host *host, lua_State *L, const lua_Debug *ar);
 /* Drops frames unwound by an error, and adds frames called while nothing was recorded, until
  * `frame` is on top. */
 void crn_stack_sync(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame);
-/* Returns true if the frame is on our stack. */
+/* Returns true if the frame is on the strand's stack. */
 bool crn_stack_holds(const crn_coroutine *coroutine, const crn_frame *frame);
 /* Drops frames until `height` are left above the base. */
 void crn_stack_drop(crn_coroutine *coroutine, size_t height);
-/* Returns the length of the path of L's stack during a hook event, outermost first, without `skip`
- * frames at the top. Valid until the next call. */
+/* Sets `*path` to the blocks of L's stack at a hook event, outermost first, without the `skip`
+ * innermost frames; valid until the next call. Returns their number. */
 size_t crn_stack_path(crn_host *host, crn_coroutine *coroutine, const lua_Debug *ar, int skip,
                       const cairn_block **path);
 
@@ -219,7 +218,7 @@ size_t crn_stack_path(crn_host *host, crn_coroutine *coroutine, const lua_Debug 
 
 bool crn_blocks_open(crn_host *host);
 void crn_blocks_close(crn_host *host);
-/* Returns the block of the frame's function if `code` is not in the table (NULL: unknown). */
+/* Finds or makes the block of the frame's function. `code` is NULL if it is unknown. */
 cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_Debug *ar);
 /* Forgets the block of code that the collector has freed. */
 void crn_block_forget(crn_host *host, const void *code);
@@ -235,7 +234,7 @@ static inline size_t crn_code_hash(const void *code)
     return (size_t)(((uintptr_t)code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 }
 
-/* Returns the block of a frame; usually one lookup. */
+/* Returns the block of a frame, usually by one lookup. */
 static inline cairn_block crn_block_of(crn_host *host, lua_State *L, const crn_frame *frame,
                                        lua_Debug *ar)
 {
@@ -270,7 +269,7 @@ int luaopen_cairn(lua_State *L);
 
 /* ---- scope.c: scopes and hand-offs of the module --------------------------------------- */
 
-/* Adds the functions to the table on top of the stack, and excludes them from profiles. */
+/* Add the functions to the table on top of the stack, and exclude them from profiles. */
 void crn_scope_functions(lua_State *L);
 void crn_scope_hide(crn_host *host);
 /* Forgets key numbers, when another profile begins. */
@@ -283,15 +282,15 @@ struct crn_sampler {
     bool ticking;
     crn_coroutine *volatile armed; /* the coroutine whose next event is the sample */
     uint64_t last_ns;
-    uint64_t rest_until_ns; /* see crn_sampler_take */
+    uint64_t rest_until_ns; /* no sample is taken before; limits the cost */
     uint64_t cost_ns;
     uint64_t count;
     volatile uint64_t signals;
     cairn_metric samples;
 };
 
-/* Takes a sample on a hook event if L is the one that was armed. `collecting`: of collector work
- * that has just ended. */
+/* Takes a sample on a hook event if L is the one that was armed. `collecting`: the sample is of
+ * collector work that has just ended. */
 void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecting);
 /* Returns true if the next event of L is a sample. */
 bool crn_sampler_armed(const crn_host *host, const lua_State *L);

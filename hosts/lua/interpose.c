@@ -6,7 +6,7 @@
  */
 #include "host.h"
 
-/* The module's lua_NAME is our __wrap_lua_NAME. */
+/* Exports __wrap_lua_NAME to C modules as lua_NAME. */
 #define EXPORT(name) __asm__(".symver __wrap_" #name ", " #name "@LUA_5.4")
 
 int __real_lua_resume(lua_State *L, lua_State *from, int arguments, int *results);
@@ -63,7 +63,7 @@ int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results
     if (host->stopped)
         return status;
     go_on(host, resumer);
-    /* It has returned or died of an error; not if it could not be resumed at all. */
+    /* The coroutine has returned or died of an error. If it could not be resumed, it goes on. */
     if (status == LUA_OK || (status != LUA_YIELD && lua_status(L) == status))
         crn_coroutine_end(host, coroutine);
     return status;

@@ -24,7 +24,7 @@ static void message_print(const char *message)
     fflush(stderr);
 }
 
-/* Prints the error on top of the stack, if there is one. Returns true without one. */
+/* Returns true if `status` is LUA_OK; otherwise prints the error on top of the stack. */
 static bool is_well(lua_State *L, int status)
 {
     if (status == LUA_OK)
@@ -58,7 +58,7 @@ static void interrupted_hook(lua_State *L, lua_Debug *ar)
     luaL_error(L, "interrupted!");
 }
 
-/* Without SA_RESTART, as in lua.c: a waiting read ends, too. */
+/* Sets the handler of SIGINT, without SA_RESTART as in lua.c: Ctrl-C also ends a waiting read. */
 static void interrupt_handle(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler};

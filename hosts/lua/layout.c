@@ -212,8 +212,8 @@ static int counter_run(lua_State *L)
     return 0;
 }
 
-/* Runs the loop with a count of 100,000, of which `left` are left unless that is 0. Returns what is
- * left afterwards, 0 if the result is inconsistent. */
+/* Runs the loop with a counter of 100,000, lowered to `left` unless that is 0. Returns the counter
+ * afterwards; 0 if the result is inconsistent. */
 static int counter_turn(trial *trial, lua_State *L, int left)
 {
     enum { BASE = 100000 };

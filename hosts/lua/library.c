@@ -37,7 +37,7 @@ static void name_join(char *buffer, size_t size, const char *owner, char separat
         snprintf(buffer, size, "%s%c%s", owner, separator, field);
 }
 
-/* Returns the key at index -2 if it is a string; numbers are not converted in place. */
+/* Returns the key at index -2 if it is a string; a number is not converted to a string in place. */
 static const char *key_string(lua_State *L)
 {
     return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
@@ -130,7 +130,7 @@ static void library_add(crn_library *library, lua_CFunction function, const char
     snprintf(known->name, sizeof known->name, "%s", name);
 }
 
-/* Adds functions that no table has, because others return them. Each line of the text returns
+/* Adds functions that are in no table, because other functions return them. Each text returns
  * one. */
 static void library_add_hidden(crn_library *library, lua_State *L)
 {

@@ -99,7 +99,8 @@ static void options_read(lua_State *L, crn_host_options *options)
     alloc_read(L, options);
 }
 
-/* Returns the host program's own function at the bottom of the main stack, if nothing names it. */
+/* Returns the frame of the embedding program's C function at the bottom of the main stack, if it
+ * has no name; otherwise NULL. */
 static const crn_frame *floor_find(lua_State *L)
 {
     lua_Debug ar, bottom;
@@ -168,7 +169,7 @@ static int profile_stop(lua_State *L)
     crn_real_sethook(host->main, NULL, 0, 0);
     crn_real_sethook(L, NULL, 0, 0);
     crn_host_stop(host);
-    /* If another allocator wraps ours, it still calls it, so the host is not freed. */
+    /* The host is not freed if another allocator wraps its allocator, and so still calls it. */
     if (crn_host_of(L) == host) {
         lua_setallocf(L, host->allocate, host->allocate_data);
         crn_host_discard(host);

@@ -7,7 +7,7 @@
 
 void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count)
 {
-    /* A signal handler may call this for the main state, so that one is not looked up. */
+    /* The main state is not looked up, because a signal handler may call this function for it. */
     crn_coroutine *coroutine = L == host->main ? host->main_record : crn_coroutine_record(host, L);
     if (!coroutine->L)
         return;

@@ -13,7 +13,7 @@ bool crn_sampler_armed(const crn_host *host, const lua_State *L)
     return host->sampler && host->sampler->armed && host->sampler->armed->L == L;
 }
 
-/* Returns the context of a path, or the collector below it. */
+/* Returns the context of a path; with `collecting`, that of <gc> below the path. */
 static cairn_context context_of(crn_host *host, const cairn_block *path, size_t length,
                                 bool collecting)
 {
@@ -31,7 +31,7 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
     crn_coroutine *coroutine = host->running;
     if (crn_sampler_armed(host, L)) {
         uint64_t now = crn_now_ns();
-        /* At a call event the callee has not run yet: the time was its caller's. */
+        /* At a call event the callee has not run yet: the time was the caller's. */
         const cairn_block *path;
         size_t length = crn_stack_path(host, coroutine, ar, ar->event == LUA_HOOKCALL, &path);
         cairn_context context = context_of(host, path, length, collecting);

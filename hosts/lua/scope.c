@@ -172,7 +172,7 @@ static int scope_open(lua_State *L)
     return 1;
 }
 
-/* Returns its coroutine if it is still open: an error may have removed the entry. */
+/* Returns the scope's coroutine; NULL if it was closed or an error has removed its entry. */
 static crn_coroutine *scope_find(lua_State *L, const scope *scope)
 {
     crn_host *host = crn_host_of(L);
@@ -185,7 +185,7 @@ static crn_coroutine *scope_find(lua_State *L, const scope *scope)
     return NULL;
 }
 
-/* Closes the scope, and later ones that were never closed. */
+/* Closes the scope, and the scopes above it that were not closed. */
 static int scope_close(lua_State *L)
 {
     scope *scope = luaL_checkudata(L, 1, scope_type);
@@ -267,7 +267,7 @@ static int handoff_take(lua_State *L)
     return 1;
 }
 
-/* cairn.traceparent(): the same for another process, as text; nil if no span is open. */
+/* cairn.traceparent(): a token for another process, as text; nil if no span is open. */
 static int handoff_write(lua_State *L)
 {
     char text[CAIRN_TRACEPARENT_SIZE] = "";
@@ -279,8 +279,8 @@ static int handoff_write(lua_State *L)
     return 1;
 }
 
-/* cairn.adopt(token): until its result is closed, work is done for the token's taker. The token is
- * of handoff() or a traceparent; nil has no effect. */
+/* cairn.adopt(token): makes work a child of the token's taker until the result is closed. The token
+ * is from handoff() or a traceparent; nil has no effect. */
 static int handoff_adopt(lua_State *L)
 {
     cairn_handoff handoff = {.span = 0};

@@ -45,8 +45,8 @@ void crn_stack_drop(crn_coroutine *coroutine, size_t height)
     }
 }
 
-/* Moves to the caller's frame: NULL below the lowest profiled one. `level` is for interpreters
- * whose frames cannot be read. */
+/* Moves `ar` to the caller's frame. Returns false below the lowest profiled frame. `*level` is used
+ * for interpreters whose frames cannot be read. */
 static bool chain_down(const crn_host *host, const crn_coroutine *coroutine, lua_Debug *ar,
                        int *level)
 {
@@ -77,7 +77,7 @@ static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar,
             cairn_block *path = malloc(room * sizeof *path);
             if (!path)
                 break;
-            /* Filled from the end, because the walk goes down from the top. */
+            /* The path is filled from its end, because the walk begins at the innermost frame. */
             if (host->path)
                 memcpy(path + room - length, host->path, length * sizeof *path);
             free(host->path);

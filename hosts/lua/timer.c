@@ -11,7 +11,7 @@
 
 #include "host.h"
 
-/* The host that the signal is for: one state a process is sampled. */
+/* The host that is sampled; one in a process. */
 static crn_host *volatile sampled;
 
 static void on_signal(int number)
@@ -86,7 +86,7 @@ void crn_sampler_close(crn_host *host)
         timer_delete(sampler->timer);
     sampled = NULL;
     signal(SIGPROF, SIG_IGN); /* one may still be pending */
-    /* Time after the last sample is charged to nobody. */
+    /* Charges the time after the last sample to [root]. */
     cairn_sample(host->main_record->strand, NULL, 0, CAIRN_METRIC_WALL,
                  crn_now_ns() - sampler->last_ns);
     crn_host_note(host, "samples", "%llu", (unsigned long long)sampler->count);

@@ -19,7 +19,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* The C library's function of this name. */
+/* Defines `real`, the C library's function of this name. */
 #define REAL(name)                                                                                 \
     static __typeof__(name) *real;                                                                 \
     if (!real)                                                                                     \
