@@ -16,17 +16,17 @@
 #include "interpreter.h"
 #include "sample.h"
 
-/* A square root of it in µs fits into the notes that intervals are computed from. */
+/* Squares are in µs², so that their sums fit into the notes that intervals are computed from. */
 #define MICROSECOND 1000.0
 
 enum {
     LOOK_SLEEPER = 8, /* a thread that sleeps on is looked at after an eighth of its sleep */
-    NEARLY = 64 /* the kernel is not asked about a thread that ran but for this part of a gap */
+    NEARLY = 64       /* /proc is not asked about a thread that ran in all of a gap but 1/NEARLY */
 };
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced;                /* samples whose moments were not kept */
+    uint64_t unplaced;                /* samples whose times were not stored */
     uint64_t spent;                   /* ns, in handlers */
     double cpu_squares, wall_squares; /* µs² */
     bool busy;
@@ -70,7 +70,7 @@ static void charge(crn_sampled *thread, cairn_metric metric, uint64_t amount)
 
 /* ---- processor time ---- */
 
-/* `at`: moment of the reading, ns of CLOCK_MONOTONIC. */
+/* Charges processor time up to `cpu`, read at `at`, ns of CLOCK_MONOTONIC. */
 static void charge_cpu(crn_sampled *thread, uint64_t at, uint64_t cpu)
 {
     if (cpu <= thread->charged)
@@ -109,8 +109,8 @@ void crn_sample_settle(crn_sampled *thread, uint64_t now)
 
 /* ---- wall time ---- */
 
-/* Unwinds a thread that sleeps. Its stack is read by the kernel: the thread may end meanwhile, and
- * its stack with it. Returns false if it runs, or did meanwhile. */
+/* Unwinds a thread that sleeps. The kernel reads its stack, because the thread may end meanwhile,
+ * and its stack with it. Returns false if the thread runs, or ran meanwhile. */
 static bool find_sleeper(crn_sampled *thread)
 {
     static uint64_t addresses[CRN_FRAMES_MOST];
@@ -153,7 +153,7 @@ static uint64_t find_ready(crn_sampled *thread)
     return more;
 }
 
-/* Charges time without a core; adds the metric with the first. */
+/* Charges time without a core; the first charge adds the metric. */
 static void charge_ready(crn_sampled *thread, uint64_t amount)
 {
     static cairn_metric metric;
@@ -226,7 +226,7 @@ void crn_sample_note(cairn_profile *profile, uint64_t period_ns)
     cairn_profile_note(profile, "host", "sample");
     cairn_profile_note(profile, "mode", "native stacks");
     cairn_profile_note(profile, "wall", "sampled");
-    cairn_profile_note(profile, "sampler", "timer"); /* of the kernel: at its ticks */
+    cairn_profile_note(profile, "sampler", "timer"); /* fires at the kernel's ticks */
     note(profile, "sample_period_ns", (double)period_ns);
     note(profile, "samples", (double)counts.looks);
     note(profile, "wall_squares", counts.wall_squares);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
- * filter does not name. Such a thread gets no more signals of timers, and ends the run without a
- * call. The collector is not filtered, and looks at it as at others; if all threads are to be
- * filtered, the run ends before.
+ * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
+ * asks the collector to end without a system call. The collector is not filtered, and looks at the
+ * thread like at others. If a filter is for all threads, sampling ends before.
  */
 #include <dlfcn.h>
 #include <linux/seccomp.h>
@@ -18,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Before a thread installs a filter, for itself and those that it begins later. */
+/* Called before a thread installs a filter for itself and the threads that it begins later. */
 static void before_filter(bool all_threads)
 {
     sigset_t own;

@@ -3,9 +3,10 @@
  * interpreter.h - frames of an interpreter's functions between the native ones.
  *
  * An interpreter runs its functions in one C function, its *loop*. One call of the loop runs a
- * chain of frames: functions of the language that call each other need no C call. A walk puts the
- * chain's functions in front of each frame of the loop, as words that no address is. The structures
- * are those of certain versions of an interpreter; of others no function is shown.
+ * chain of frames: functions of the language that call each other need no C call. Before each frame
+ * of the loop, a walk adds the chain's functions, as words that differ from all addresses. The
+ * structures are those of certain versions of an interpreter; functions of other versions are not
+ * shown.
  */
 #ifndef CRN_SAMPLE_INTERPRETER_H
 #define CRN_SAMPLE_INTERPRETER_H
@@ -50,7 +51,7 @@ void crn_interpreters_prepare(crn_unwind_walk *walk, crn_interpreters *state, pi
 #define CRN_LUA_WORD (UINT64_C(1) << 62)
 #define CRN_INTERPRETED_WORD (CRN_PYTHON_WORD | CRN_LUA_WORD)
 
-/* Returns the block of a word that such a walk has added, with file and line. From one thread
+/* Returns the block, with file and line, of a word that such a walk has added. Called by one thread
  * only. */
 cairn_block crn_interpreters_block(uint64_t word);
 
@@ -71,13 +72,13 @@ cairn_block crn_lua_block(uintptr_t object);
 
 typedef struct crn_lua_trial {
     uintptr_t loop, loop_size; /* luaV_execute */
-    unsigned registers; /* bit N: register N (in DWARF) has the lua_State in each call of it */
-    unsigned calls;     /* that were looked at */
+    unsigned registers;        /* bit N: register N (in DWARF) has the lua_State in the loop */
+    unsigned calls;            /* number of calls by Lua code that were looked at */
     bool failed;
 } crn_lua_trial;
 
-/* Runs a few lines in a Lua state of their own, and looks at the stack in what they call. The
- * interpreter's loop has no public symbol.
+/* Finds the interpreter's loop, which has no public symbol: runs a few lines in a Lua state of
+ * their own, and looks at the stack in the functions that they call.
  *
  * `fits` returns true if the structures of a coroutine are those that the caller knows: it is in a
  * C function, which the main chunk, with that name, has called. */

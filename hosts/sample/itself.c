@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recognises programs that profile themselves: they are not sampled as well.
+ * Recognises programs that profile themselves, which are not sampled as well.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -11,10 +11,10 @@
 
 #include "sample.h"
 
-enum { LARGEST = 8 << 20 }; /* larger programs are not searched: it takes too long */
+enum { LARGEST = 8 << 20 }; /* larger programs are not searched, which would take too long */
 
-/* Stops at a library that records by itself: libcairn.so.0, libcairn-gcc.so.0; not this one, nor
- * libcairn-alloc.so. */
+/* Returns 1, which stops the search, for a library that records by itself, such as libcairn.so.0 or
+ * libcairn-gcc.so.0; 0 for others, this one and libcairn-alloc.so too. */
 static int is_libcairn(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
@@ -25,8 +25,8 @@ static int is_libcairn(struct dl_phdr_info *info, size_t size, void *data)
            strncmp(name, "libcairn-alloc", 14) != 0;
 }
 
-/* Returns true if the program was linked with libcairn.a: then its file has the name of this
- * environment variable. */
+/* Returns true if the program was linked with libcairn.a: its file then contains the name of the
+ * environment variable CAIRN_OUT. */
 static bool is_linked(void)
 {
     static const char variable[] = "CAIRN_OUT";

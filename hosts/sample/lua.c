@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lua's loop is the C function luaV_execute, whose first argument is the coroutine. That stays in a
- * register, which the walk carries along. A word of a walk has the address of a function's
+ * Lua's loop is the C function luaV_execute, whose first argument is the coroutine. The loop keeps
+ * it in a register, which the walk carries along. A word of a walk has the address of a function's
  * prototype. The structures are those of 5.4, as Debian builds it.
  *
  * Source: Lua 5.4, lstate.h, lobject.h.
@@ -128,7 +128,7 @@ static uint8_t type_of(uintptr_t object)
     return crn_copy(object + OBJECT_TYPE, &type, sizeof type) ? type : 0;
 }
 
-/* Reads a Lua string; what is beyond the room is left out. */
+/* Reads a Lua string, cut to TEXT_SIZE - 1 bytes. False if it cannot be read. */
 static bool read_string(uintptr_t string, char text[TEXT_SIZE])
 {
     uint8_t type = type_of(string), brief = 0;
@@ -143,8 +143,8 @@ static bool read_string(uintptr_t string, char text[TEXT_SIZE])
     return known && crn_copy(string + STRING_TEXT, text, length);
 }
 
-/* Reads a line of a regular file: reading a pipe would take data from the program. Returns its
- * length, 0 if there is none. */
+/* Reads a line of a regular file: reading a pipe would take data from the program. Returns the
+ * line's length, 0 if it cannot be read. */
 static size_t read_line(const char *path, uint32_t line, char *text, size_t size)
 {
     char part[4096];
@@ -165,7 +165,7 @@ static size_t read_line(const char *path, uint32_t line, char *text, size_t size
     return length;
 }
 
-/* Writes what people call a chunk: the file's base name, or the begin of its text. */
+/* Writes a short name of a chunk: the file's base name, or the begin of its text. */
 static void write_label(const char *source, char label[TEXT_SIZE])
 {
     const char *slash = strrchr(source, '/');
@@ -177,7 +177,7 @@ static void write_label(const char *source, char label[TEXT_SIZE])
         snprintf(label, TEXT_SIZE, "[string \"%.*s\"]", (int)strcspn(source, "\n"), source);
 }
 
-/* Names a function as its source does, and as Lua's own messages do where that has no name. */
+/* Names a function as its source does; if the source has no name, as Lua's messages do. */
 static void write_name(const char *source, const char *label, uint32_t first_line,
                        char name[TEXT_SIZE])
 {

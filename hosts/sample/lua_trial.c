@@ -2,7 +2,7 @@
  *
  * Finds Lua's loop, and the register in which it keeps the coroutine, by a trial: a C function
  * looks at the stack when it is called by C, and when it is called by Lua code in several ways. The
- * function on the stack that only the latter has is the loop.
+ * loop is the function that is on the stack only in the second case.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { ARENA = 1 << 18, FRAMES = 64, FUNCTIONS_MOST = FRAMES };
 
-/* Registers that calls keep: rbx, rbp, r12 to r15. */
+/* Registers that calls preserve: rbx, rbp, r12 to r15. */
 static const uint8_t kept[] = {3, 6, 12, 13, 14, 15};
 
 /* Lua's interface, found by name: the program may not have it. */
@@ -68,7 +68,7 @@ static struct {
     crn_lua_trial *result;
     bool (*fits)(uintptr_t thread, const char *chunk);
     bool by_lua;
-    uintptr_t known[FUNCTIONS_MOST]; /* on the stack when C called the function */
+    uintptr_t known[FUNCTIONS_MOST]; /* functions on the stack when C called the probe */
     size_t known_count;
 } trial;
 
@@ -120,7 +120,8 @@ static void find_loop(const crn_unwind_walk *walk, size_t count)
     }
 }
 
-/* Keeps of the registers those that have the coroutine in the only frame of the loop. */
+/* Drops the registers that do not have the coroutine in the loop's frame. Fails unless the loop has
+ * just one frame. */
 static void check_loop(void *thread, const crn_unwind_walk *walk, crn_unwind_frame first,
                        size_t count)
 {

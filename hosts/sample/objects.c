@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reads interpreters' structures. An address may be wrong, or of memory that was freed. So the
- * kernel copies what other threads may free meanwhile. Of what only the calling thread may free, it
- * is asked whether the page can be read, which takes a tenth of the time.
+ * kernel copies what other threads may free meanwhile. For what only the calling thread may free,
+ * the kernel only tells whether the page can be read, which takes a tenth of the time.
  */
 #include "objects.h"
 
@@ -15,8 +15,9 @@
 
 #include "../native/pages.h"
 
-/* Returns true if the page of the address can be read. The call fails in any case, as it has no
- * such operation; before that it reads a word there. (Abseil does the same, in AddressIsReadable.)
+/* Returns true if the page of the address can be read. The system call fails in any case, as it has
+ * no such operation; before that it reads a word at the address. (Abseil does the same, in
+ * AddressIsReadable.)
  */
 static bool can_read(crn_words *words, uintptr_t address)
 {
@@ -60,7 +61,7 @@ typedef struct seen {
     uint8_t members[CRN_MEMBERS_MOST];
 } seen;
 
-/* Returns a moment that changes a few times a second: members are compared as often. */
+/* Returns a time that changes 16 times a second: so often members are compared. */
 static uint64_t now(void)
 {
     struct timespec moment;
@@ -83,7 +84,7 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
     crn_copy(from, members, size);
     if (entry->object != object || memcmp(members, entry->members, sizeof members) != 0)
         entry->block = add(object, members);
-    entry->object = entry->block ? object : 0; /* one that is gone may be made anew at once */
+    entry->object = entry->block ? object : 0; /* if gone, another may take its place at once */
     memcpy(entry->members, members, sizeof members);
     entry->compared = moment;
     return entry->block;

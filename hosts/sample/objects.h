@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * objects.h - an interpreter's structures, which the program may change or free meanwhile.
+ * objects.h - reads an interpreter's structures, which the program may change or free meanwhile.
  */
 #ifndef CRN_SAMPLE_OBJECTS_H
 #define CRN_SAMPLE_OBJECTS_H
@@ -13,11 +13,11 @@
 
 #include "unwind/unwind.h"
 
-/* Reading of one thread's structures by a walk. */
+/* What a walk needs to read one thread's structures. */
 typedef struct crn_words {
     pid_t thread;
     bool own;           /* it is the calling thread */
-    uintptr_t readable; /* a page of the own thread's that can be read */
+    uintptr_t readable; /* address of a page that the calling thread can read */
 } crn_words;
 
 /* Returns a word of the structures of the walk's thread; 0 if it cannot be read. */
@@ -30,7 +30,7 @@ enum { CRN_MEMBERS_MOST = 80 };
 
 /* Returns the block of an object. It is added when the object is seen first, or its members (at
  * `from`, `size` bytes) have changed: the object may have been freed, and another one made in its
- * place. `add` returns 0 if the object is gone, and then so does this. From one thread only. */
+ * place. Returns 0 if `add` does, because the object is gone. Called by one thread only. */
 cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
                              cairn_block (*add)(uintptr_t object, const void *members));
 

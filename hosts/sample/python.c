@@ -18,12 +18,12 @@ enum {
     VERSION = 0x030b, /* 3.11 */
     /* Offsets of members, in bytes. */
     RUNTIME_INTERPRETERS = 40,
-    RUNTIME_KEY = 592, /* of the state of each thread, in its thread-specific data */
+    RUNTIME_KEY = 592, /* key of a thread's state in its thread-specific data */
     INTERPRETER_NEXT = 0,
     INTERPRETER_THREADS = 16,
     THREAD_NEXT = 8,
     THREAD_CHAIN = 56,
-    THREAD_NUMBER = 160, /* of the kernel */
+    THREAD_NUMBER = 160, /* the kernel's thread id */
     CHAIN_FRAME = 8,
     FRAME_CODE = 32,
     FRAME_PREVIOUS = 48,
@@ -31,7 +31,7 @@ enum {
     OBJECT_TYPE = 8
 };
 
-/* A string: of one, two or four bytes a character; its header has a size of its own if all are
+/* A string has one, two or four bytes a character. Its header is smaller if all characters are
  * below 128. */
 enum { STRING_LENGTH = 16, STRING_STATE = 32, STRING_HEADER_ASCII = 48, STRING_HEADER = 72 };
 
@@ -102,12 +102,12 @@ static bool is_state_of(crn_unwind_walk *walk, crn_interpreters *state, uintptr_
 /* Returns the state of the calling thread, 0 if it has none. */
 static uintptr_t own_state(crn_unwind_walk *walk, crn_interpreters *state)
 {
-    const int *key = (const int *)(python.runtime + RUNTIME_KEY); /* whether it exists; the key */
+    const int *key = (const int *)(python.runtime + RUNTIME_KEY); /* whether it is made; the key */
     uintptr_t thread = key[0] ? (uintptr_t)pthread_getspecific((pthread_key_t)key[1]) : 0;
     return is_state_of(walk, state, thread) ? thread : 0;
 }
 
-/* The same for another thread. */
+/* Returns the state of another thread, 0 if it has none. */
 static uintptr_t other_state(crn_unwind_walk *walk, crn_interpreters *state)
 {
     enum { INTERPRETERS = 16, THREADS = 1024 }; /* limits, as lists may change meanwhile */
@@ -179,7 +179,7 @@ static size_t put_character(char *to, uint32_t character)
 
 enum { MOST_CHARACTERS = 512, TEXT_SIZE = 4 * MOST_CHARACTERS + 1 };
 
-/* Writes a Python string as UTF-8; what is beyond MOST_CHARACTERS is left out. */
+/* Writes a Python string as UTF-8, cut to MOST_CHARACTERS. False if it cannot be read. */
 static bool read_string(uintptr_t string, char text[TEXT_SIZE])
 {
     static uint8_t bytes[4 * MOST_CHARACTERS];

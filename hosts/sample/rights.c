@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Calls that change a process's rights or its place among namespaces. libc applies some of them to
- * all threads, and aborts if one thread may not what another may; the kernel refuses others to
- * processes with several threads. So the collector ends before each, and begins anew behind it with
- * what the calling thread has then.
+ * all threads, and aborts if a call fails in one thread alone; the kernel refuses others to
+ * processes with several threads. So the collector ends before each call, and a new one begins
+ * behind it with the calling thread's rights and namespaces.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "sample.h"
 
-/* Interposes a function. */
+/* Defines a function that pauses the collector around libc's. */
 #define ALONE(name, parameters, arguments)                                                         \
     __attribute__((visibility("default"))) int name parameters;                                    \
     int name parameters                                                                            \

@@ -6,9 +6,10 @@
  * A thread of the library, the collector, makes a timer on the processor clock of each of the
  * program's threads. The timer's signal unwinds the thread's stack in place and writes it to a ring
  * of that thread. The collector turns the stacks into contexts. For wall time it looks at each
- * thread now and then; a thread that sleeps is not disturbed: the kernel tells where it is.
+ * thread now and then. /proc tells where a sleeping thread is, without disturbing it.
  *
- * In the signal handler nothing takes a lock or allocates. Each function keeps errno.
+ * The signal handler takes no lock and allocates nothing. Functions that run in the program's
+ * threads keep errno.
  */
 #ifndef CRN_SAMPLE_SAMPLE_H
 #define CRN_SAMPLE_SAMPLE_H
@@ -23,8 +24,8 @@
 
 enum {
     CRN_RING_WORDS = 1 << 16,
-    CRN_FRAMES_MOST = 4096, /* of a stack; the rest is left out, and the stack is not complete */
-    CRN_NAME_SIZE = 16      /* of a thread, with its NUL */
+    CRN_FRAMES_MOST = 4096, /* frames of a stack; a longer one is incomplete */
+    CRN_NAME_SIZE = 16      /* bytes of a thread's name, with its NUL */
 };
 
 /* A stack in a ring: these words, then the addresses of the frames, the youngest first. */
@@ -37,22 +38,22 @@ typedef struct crn_sample_head {
 
 enum { CRN_HEAD_WORDS = sizeof(crn_sample_head) / sizeof(uint64_t) };
 
-/* What each round reads of each thread. Those of all threads lie together. */
+/* What each round reads of a thread. One array has those of all threads. */
 typedef struct crn_sampled_turn {
-    uint64_t next;    /* when to look at the thread again, ns of CLOCK_MONOTONIC; the collector's */
-    uint64_t written; /* words of its ring, ever; atomic, of the handler */
-    uint64_t read;    /* the same; atomic, of the collector */
+    uint64_t next;    /* when to look at the thread again, ns of CLOCK_MONOTONIC */
+    uint64_t written; /* words written to its ring so far, by the handler; atomic */
+    uint64_t read;    /* words read from its ring so far, by the collector; atomic */
 } crn_sampled_turn;
 
-/* A thread of the program. Never freed: a later thread gets it. */
+/* A thread of the program. Never freed: a later thread uses it again. */
 typedef struct crn_sampled {
     crn_sampled_turn *turn;
     pid_t tid; /* 0: free */
-    bool seen; /* at the last scan */
-    bool own;  /* libcairn's: not sampled */
+    bool seen; /* found by the last scan */
+    bool own;  /* a thread of libcairn's, which is not sampled */
     bool named;
     bool has_timer;
-    int timer;       /* of the kernel */
+    int timer;       /* the kernel's number of it */
     clockid_t clock; /* its processor clock */
     char name[CRN_NAME_SIZE];
     cairn_lane *lane;
@@ -65,7 +66,7 @@ typedef struct crn_sampled {
     uint64_t *ring;
     char copy[CRN_UNWIND_PAGE];
 
-    /* The collector's. */
+    /* Used by the collector alone. */
     uint64_t charged;  /* processor time that is charged, ns */
     uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
     uint64_t cpu;      /* the processor clock at the last look, ns */
@@ -73,16 +74,16 @@ typedef struct crn_sampled {
     bool blocked;      /* `path` is where it sleeps */
     uint64_t since;    /* when it was first found asleep, ns */
     int ready_file;    /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
-    int call_file;     /* /proc/self/task/TID/syscall, the same */
+    int call_file;     /* /proc/self/task/TID/syscall, likewise */
     size_t length;     /* of `path` */
-    cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 2 blocks */
+    cairn_block *path; /* its last path, outermost block first; CRN_FRAMES_MOST + 2 blocks */
 } crn_sampled;
 
 /* ---- state.c ---- */
 
-extern int crn_sample_signal; /* of the timers; atomic; 0: none */
+extern int crn_sample_signal; /* number of the timers' signal; atomic; 0: none */
 
-/* The calling thread may have few system calls left, and so should make none. */
+/* True if a filter (seccomp) may forbid the calling thread system calls: it should make none. */
 extern __thread bool crn_sample_filtered;
 
 /* libc's function syscall; crn_sample_find_call sets it. */
@@ -112,11 +113,11 @@ int crn_sample_signal_choose(void);
 
 /* ---- start.c ---- */
 
-/* Ends the collector's thread for a moment, in which the program's threads are alone. Returns true
- * if it did; crn_sample_go_on starts it again, with the rights of the calling thread. */
+/* Ends the collector's thread, so that the program's threads are alone. Returns true if it did;
+ * crn_sample_go_on then starts a new one, with the rights of the calling thread. */
 bool crn_sample_pause(void);
 void crn_sample_go_on(bool paused);
-/* Ends the run while the process goes on: the capture is complete, as far as it goes. */
+/* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 
 /* The thread that ends the collector; 0: none does. Its place since is in this library, and its
@@ -125,7 +126,7 @@ extern pid_t crn_sample_ending_thread;
 
 /* ---- threads.c: the program's threads ---- */
 
-/* Begins in the collector. `period_ns`: of processor time between two samples of a thread;
+/* Prepares for a new collector. `period_ns`: of processor time between two samples of a thread;
  * `files_are_own`: the collector has a table of descriptors of its own. */
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own);
 /* Reads a file of /proc/self/task/TID into `text`, ended by NUL. `file`: one of the thread's two;
@@ -137,13 +138,13 @@ void crn_sample_thread_close(crn_sampled *thread);
 /* Finds new and ended threads: makes their lanes and timers, and closes those of ended ones after
  * calling `drain`. */
 void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *thread));
-/* Returns true if the program has ended its first thread, and all others. The process is there as
- * long as the collector. `status` is set to the first thread's: not 0 if it ended by a system call
- * of its own. */
+/* Returns true if all threads of the program have ended: the collector alone keeps the process.
+ * Sets `status` to the first thread's exit status, which only the system call exit makes other than
+ * 0. */
 bool crn_sample_threads_are_gone(int *status);
-/* Calls `look` with the moment for threads that were sampled, or whose turn it is. */
+/* Calls `look`, with the present time, for threads that were sampled or whose turn it is. */
 void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now));
-/* Calls `each` for all threads, with the moment. */
+/* Calls `each` for all threads, with the present time. */
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
 void crn_sample_threads_end(bool child);
@@ -157,7 +158,7 @@ void crn_sample_drain(crn_sampled *thread);
 /* Drains the thread's ring, and charges wall time since the last look to where the thread was and
  * is. The next look is at the next round, or after an eighth of its sleep if it sleeps on. */
 void crn_sample_look(crn_sampled *thread, uint64_t now);
-/* Charges processor time since the last sample to where the thread was last. */
+/* Charges processor time since the last sample to the thread's last path. */
 void crn_sample_settle(crn_sampled *thread, uint64_t now);
 /* Writes notes about what was sampled. */
 void crn_sample_note(cairn_profile *profile, uint64_t period_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Interposes what would let the program meet the timers' signal: its action, and waiting for it.
- * The runtime's handler of SIGBUS stays behind the program's.
+ * Hides the timers' signal from the program: interposes functions that set its action or wait for
+ * it. The runtime's handler of SIGBUS stays installed behind the program's.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Begins with the program, ends with it, and goes on in children of fork.
+ * Begins sampling with the program, ends it with the program, and begins it in children of fork.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -48,7 +48,7 @@ static struct {
     bool running;
     bool failed;       /* it could not be started again after a pause */
     pid_t process;     /* a child of vfork has another, but the same memory */
-    ending ending;     /* atomic; under the lock, but for filtered threads */
+    ending ending;     /* atomic; changed under the lock, but by filtered threads */
     bool ended;        /* the collector is done; atomic */
     files_place files; /* under the lock */
     bool files_stay;   /* the program keeps its descriptor: it could not fetch it again */
@@ -136,7 +136,7 @@ static void take_files(void)
     crn_sample_threads_begin(collector.period_ns, own);
 }
 
-/* Waits until the collector has the capture's file, and closes it here. */
+/* Waits until the collector has the capture's file, then closes it in the program's table. */
 static void leave_files(void)
 {
     pthread_mutex_lock(&collector.lock);
@@ -162,7 +162,7 @@ static void look_on(void)
         round_run();
         gone = gap > LOOK_NS && crn_sample_threads_are_gone(&collector.status);
     } while (!gone && wait_for_next(&gap));
-    if (gone) /* the last thread ends the process as libc does: with status 0 or its own */
+    if (gone) /* the process ends after this thread, with the status that libc would give it */
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
 }
 
@@ -223,7 +223,7 @@ static void begin(void)
 {
     sigset_t all, before;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
+    sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
     collector.ended = false;
@@ -287,8 +287,8 @@ static cairn_profile *profile_open(const char *path)
     return profile;
 }
 
-/* The profile's fork handlers are registered when it is opened. Ours must come later: so the last
- * round ends before the profile is locked for the fork. */
+/* The profile's fork handlers are registered when it is opened. The sampler's handlers are
+ * registered later: so its round ends before the profile is locked for the fork. */
 static void open_profile(const char *path)
 {
     collector.profile = profile_open(path);
@@ -305,7 +305,7 @@ __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
     const char *period = secure_getenv("CAIRN_PERIOD"), *path = secure_getenv("CAIRN_SAMPLE");
-    bool all = secure_getenv("CAIRN_STACKS") != NULL; /* also what records itself by libcairn */
+    bool all = secure_getenv("CAIRN_STACKS") != NULL; /* also programs that use libcairn */
     if (path && (all || !crn_sample_profiles_itself())) {
         collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
         if (collector.period_ns < PERIOD_LEAST)
@@ -325,7 +325,8 @@ static struct timespec after_ms(long ms)
     return limit;
 }
 
-/* The same for a thread that may make no system call. The collector sees it at its next look. */
+/* Like end_collector, for a thread that may make no system call. The collector sees the request at
+ * its next look. */
 static void end_collector_silently(long ms)
 {
     ending none = END_NOT;
@@ -338,7 +339,8 @@ static void end_collector_silently(long ms)
     }
 }
 
-/* Asks the collector to end. Returns true if this call was the first to do so. Under its lock. */
+/* Asks the collector to end. Returns true if this call was the first to do so. Called under the
+ * lock. */
 static bool ask_to_end(ending how)
 {
     bool first = collector.running && is_going_on();
@@ -366,8 +368,8 @@ static void end_collector(long ms)
         join_collector(&limit);
 }
 
-/* The calling thread gets the capture's file for the next collector, while this one does not use
- * it. */
+/* Ends the collector for a pause. The calling thread gets the capture's file for the next
+ * collector, while this one does not use it. */
 static bool pause_collector(void)
 {
     pthread_mutex_lock(&collector.working);

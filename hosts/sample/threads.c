@@ -25,7 +25,7 @@ enum { THREADS_MOST = 1 << 16, FILES_MOST = 1 << 18 };
 
 #define NEVER UINT64_MAX
 
-/* In pages: the program may replace malloc. */
+/* Allocated in pages, because the program may replace malloc. */
 static crn_sampled **threads;
 static crn_sampled_turn *turns; /* of the threads with the same indices */
 static size_t thread_count;
@@ -135,7 +135,7 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->tid = tid;
     name_read(thread);
     thread->named = false;
-    thread->own = is_own(thread); /* it keeps its entry, so that it is not looked at again */
+    thread->own = is_own(thread); /* the entry stays, so that scans find the thread known */
     if (thread->own)
         return;
     thread->clock = clock_of(tid);
@@ -153,7 +153,8 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     timer_make(thread);
 }
 
-/* Its clock is gone: what it used after its last sample is not known. */
+/* Ends a thread's entry. The thread's clock is gone: its processor time since the last sample is
+ * not known. */
 static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
 {
     timer_end(thread);
@@ -185,7 +186,8 @@ static void thread_name_again(crn_sampled *thread)
     thread->strand = NULL;
 }
 
-/* Begins behind the one found last: the kernel lists threads in the order in which they began. */
+/* Finds a thread's entry. Begins behind the entry found last: the kernel lists threads in the order
+ * in which they began. */
 static crn_sampled *thread_find(pid_t tid)
 {
     static size_t last;
@@ -310,7 +312,7 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *
 }
 
 /* Returns true if the first thread has ended: the kernel keeps it until the process ends. Sets
- * `status` to what it gave to the system call exit: the 49th number behind the state. */
+ * `status` to its exit status: the 49th number behind the state. */
 static bool first_has_ended(int *status)
 {
     enum { NUMBERS_BETWEEN = 49 };
