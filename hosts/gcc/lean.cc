@@ -238,7 +238,9 @@ static void read_list(const char *path)
 
 /* ---- without a list ---- */
 
-enum { ROUNDS = 8 }; /* rounds of the estimate: it follows chains of at most so many calls */
+enum {
+    ROUNDS = 8
+}; /* rounds of the estimate: it follows chains of calls that have at most that many calls */
 
 /* A function with `calls_least` estimated calls is counted. Callers in other files are estimated as
  * one call; `calls_most` is the limit of an estimate. */

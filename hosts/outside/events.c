@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples from the kernel: an event of processor time for each thread on each processor, which all
- * threads inherit that are begun later, and a ring of records for each processor.
+ * Samples from the kernel: an event of processor time for each thread on each processor. Threads
+ * that are begun later inherit the events. Each processor has a ring of records.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ enum {
     PAGE = CRN_UNWIND_PAGE,
     RING_MOST = 2048, /* pages; a power of two */
     RING_LEAST = 16,
-    RING_LARGE = 512,    /* there is space for some large stacks */
+    RING_LARGE = 512,    /* from this size on, stacks are copied up to STACK_LARGE */
     STACK_LARGE = 61440, /* bytes of a stack */
     STACK_SMALL = 8192,
     REGISTERS_MOST = 33,
@@ -62,7 +62,7 @@ typedef struct owner {
 /* A record that waits to be passed on. */
 typedef struct waiting {
     uint64_t time, order;
-    size_t place; /* in `bytes` */
+    size_t place; /* of the record, in `bytes` */
 } waiting;
 
 struct crn_events {
@@ -82,7 +82,7 @@ struct crn_events {
     size_t waiting_count, waiting_capacity;
 };
 
-/* Makes room for one more. */
+/* Returns the array with room for one more element. */
 static void *room(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
@@ -175,7 +175,7 @@ static bool is_open(const crn_events *events, pid_t thread)
 
 /* Opens events of all threads, until no new one can be opened: the kernel lists a first thread that
  * has ended until its process is gone. A thread that was begun meanwhile may have inherited events
- * as well: is_double tells. */
+ * as well, whose samples is_double finds. */
 static bool open_threads(crn_events *events, pid_t process)
 {
     char path[64];
@@ -250,7 +250,8 @@ static void choose_thread(void *data, pid_t process, pid_t thread)
         close(file);
 }
 
-/* Finds out how much a user may have: samples in the kernel, and memory for rings. */
+/* Finds out what the kernel allows this user: samples in the kernel, and how much memory for
+ * rings. */
 static bool try_attributes(crn_events *events, pid_t thread)
 {
     int file = open_event(events, thread, -1);
@@ -261,7 +262,7 @@ static bool try_attributes(crn_events *events, pid_t thread)
     if (file < 0)
         return false;
     close(file);
-    events->attributes.inherit = 0; /* such a ring cannot be mapped */
+    events->attributes.inherit = 0; /* the kernel maps no ring of an inherited event */
     ring ring = {0};
     size_t pages = RING_MOST;
     file = open_event(events, thread, -1);
@@ -330,7 +331,7 @@ void crn_events_wait(crn_events *events, int ms)
 
 /* ---- records ---- */
 
-/* The end of each record but samples. */
+/* The end of each record that is no sample. */
 typedef struct trailer {
     uint32_t process, thread;
     uint64_t time, id;
@@ -391,7 +392,7 @@ static int by_time(const void *one, const void *other)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Returns true if the thread has an event of its own and this is an inherited one. */
+/* Returns true if the event `id` is inherited, although the thread has events of its own. */
 static bool is_double(const crn_events *events, uint64_t id, pid_t thread)
 {
     const owner *found = bsearch(&(owner){.id = id}, events->owners, events->owner_count,
@@ -414,8 +415,8 @@ static uint64_t next_word(words *words)
     return word;
 }
 
-/* Reads the kernel's part of a sample's call chain, which has markers and, with
- * exclude_callchain_user, nothing else. */
+/* Reads a sample's call chain. With exclude_callchain_user it has only the kernel's functions, and
+ * markers. */
 static void read_kernel(words *words, crn_event_sample *sample)
 {
     uint64_t count = next_word(words);
@@ -528,7 +529,7 @@ static void pass(const crn_events *events, const struct perf_event_header *heade
     }
 }
 
-/* Moves what stays to the front. */
+/* Moves the records that stay to the front. */
 static void keep(crn_events *events, size_t passed)
 {
     size_t used = 0, count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copies of the parts of program files that unwinding needs: headers, notes and .eh_frame. They are
- * read into memory in place of mapped, as the file may be truncated meanwhile.
+ * read into memory, not mapped, as the file may be truncated meanwhile.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum { HEADERS_MOST = 64, PAGE = CRN_UNWIND_PAGE };
 
 struct crn_image {
     char *name;
-    struct stat file; /* device, inode and time tell whether it is the same */
+    struct stat file; /* device, inode and time identify it */
     bool is_code;
     uintptr_t bias;
     Elf64_Phdr loads[HEADERS_MOST];
@@ -45,7 +45,7 @@ static bool read_at(const source *source, void *to, size_t size, uint64_t offset
     return process_vm_readv(source->process, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-/* Returns false if it is not a program for this machine. */
+/* Returns false if the source is no 64-bit ELF file. */
 static bool read_headers(const source *source, Elf64_Ehdr *header, Elf64_Phdr *all, size_t *count)
 {
     if (!read_at(source, header, sizeof *header, 0) ||
@@ -56,7 +56,8 @@ static bool read_headers(const source *source, Elf64_Ehdr *header, Elf64_Phdr *a
     return read_at(source, all, *count * sizeof *all, header->e_phoff);
 }
 
-/* Copies `size` bytes of the file at an address of the loaded file, no further than its load. */
+/* Copies `size` bytes of the file that are loaded at an address, but nothing beyond their
+ * segment. */
 static void copy(const source *source, const crn_image *image, uintptr_t address, uint64_t size)
 {
     for (size_t i = 0; i < image->load_count; i++) {
@@ -71,7 +72,7 @@ static void copy(const source *source, const crn_image *image, uintptr_t address
     }
 }
 
-/* Returns the address of .eh_frame, which the index names first; 0 if it is unusual. */
+/* Returns the address of .eh_frame, which the index begins with; 0 if its encoding is unusual. */
 static uintptr_t frames_of(const crn_image *image, const Elf64_Phdr *index)
 {
     const uint8_t *bytes = (const uint8_t *)(image->bias + index->p_vaddr);
@@ -101,7 +102,7 @@ static bool find_frames(const source *source, const Elf64_Ehdr *header, Elf64_Sh
     return false;
 }
 
-/* Makes an index of .eh_frame behind the copy of a static program's, which has none. */
+/* Makes an index of .eh_frame, behind the copy, for a static program, which has no index. */
 static void make_index(const source *source, const Elf64_Ehdr *header, const crn_image *image,
                        crn_unwind_module *module)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of the kernel's code, one for each address. The report looks their names up in
- * /proc/kallsyms, if the system was not started again since.
+ * Makes a block for each address in the kernel's code. The report looks its name up in
+ * /proc/kallsyms, unless the system was started again since.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void grow(void)
     crn_free(old);
 }
 
-/* Notes the number of this start of the system, in place of a build id of the kernel. */
+/* Notes the system's boot id, in place of a build id of the kernel. */
 static void note_system(cairn_profile *profile)
 {
     char boot[64] = "";

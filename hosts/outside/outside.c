@@ -26,10 +26,10 @@ enum {
     LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth of its sleep */
 };
 
-#define MICROSECOND 1000.0 /* a square root of squares in µs fits into the notes */
+#define MICROSECOND 1000.0 /* squares are in µs², so that their sums fit into the notes */
 
 struct crn_outside {
-    crn_events *events; /* or NULL, and: */
+    crn_events *events; /* NULL: samples by `stops` */
     crn_stops *stops;
     pid_t process;
     uint64_t next_stop, next_read; /* when to sample by stops, and to read what is mapped, ns */
@@ -40,10 +40,10 @@ struct crn_outside {
     volatile sig_atomic_t stopped;
     bool busy;
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced;                /* samples whose moments were not kept */
+    uint64_t unplaced;                /* samples whose times were not stored */
     double cpu_squares, wall_squares; /* µs² */
     uint64_t now;
-    crn_path late; /* of a sample that arrived late */
+    crn_path late; /* path of a sample that arrived late */
     uint64_t addresses[CRN_FRAMES_MOST];
     char page[CRN_UNWIND_PAGE];
 };
@@ -118,7 +118,7 @@ static void read_name(pid_t process, pid_t thread, char name[16])
     name[strcspn(name, "\n")] = '\0';
 }
 
-/* Returns the thread. One that was not known begins now. */
+/* Returns the thread's entry. A thread that was not known begins now. */
 static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
 {
     crn_target *target = crn_target_of(thread, process, false);
@@ -127,7 +127,7 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
     char name[16] = "";
     target = crn_target_of(thread, process, true);
     if (crn_target_times(target, &target->run, &target->ready) && !outside->begins)
-        target->charged = target->run; /* what it used before is not in the samples */
+        target->charged = target->run; /* what it used before has no samples */
     read_name(process, thread, name);
     if (!*target->space->name)
         memcpy(target->space->name, name, sizeof name);
@@ -137,14 +137,14 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
     return target;
 }
 
-/* Charges wall time up to now to where the thread is. */
+/* Charges wall time to the thread's path. */
 static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amount)
 {
     charge(target, CAIRN_METRIC_WALL, amount);
     outside->wall_squares += square_us(amount);
 }
 
-/* Adds the metric with the first charge. */
+/* Charges time without a core; the first charge adds the metric. */
 static void charge_ready(crn_outside *outside, crn_target *target, uint64_t amount)
 {
     if (!amount)
@@ -155,7 +155,7 @@ static void charge_ready(crn_outside *outside, crn_target *target, uint64_t amou
         charge(target, outside->ready, amount);
 }
 
-/* `at`: ns of CLOCK_MONOTONIC. */
+/* Charges processor time, used up to `at`, ns of CLOCK_MONOTONIC. */
 static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, uint64_t amount)
 {
     if (target->strand && amount)
@@ -165,7 +165,7 @@ static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, ui
     outside->cpu_squares += square_us(amount);
 }
 
-/* Charges all processor time that no sample stood for. */
+/* Charges the processor time that is not charged yet to the thread's last path. */
 static void settle(crn_outside *outside, crn_target *target)
 {
     uint64_t run, ready;
@@ -218,8 +218,9 @@ static void exchange(crn_path *one, crn_path *other)
     *other = before;
 }
 
-/* Charges the time to the stack of a sample. The kernel's events arrive later than looks find a
- * thread asleep: then it is still where it sleeps. Until a later sample it slept. */
+/* Charges processor time to the stack of a sample. A look may find a thread asleep before an
+ * earlier sample arrives: then the thread stays where it sleeps. If the sample is later than the
+ * look, the thread slept until then. */
 static void charge_sample(crn_outside *outside, crn_target *target, const crn_event_sample *sample,
                           uint64_t amount)
 {
@@ -308,7 +309,7 @@ static void begin_thread(void *data, pid_t process, pid_t thread)
     target_of(data, process, thread);
 }
 
-/* Samples a thread that has used processor time. One that sleeps now is found by a look. */
+/* Samples a thread that has used processor time, if it runs. A look finds a thread that sleeps. */
 static void stop_target(crn_target *target, void *data)
 {
     crn_outside *outside = data;
@@ -321,7 +322,7 @@ static void stop_target(crn_target *target, void *data)
     charge_sample(outside, target, &sample, run - target->charged);
 }
 
-/* Nothing tells of new threads and of code that was loaded: both are looked for. */
+/* Samples by stops, and looks for new threads and loaded code, of which no event tells. */
 static void stop_threads(crn_outside *outside)
 {
     enum { READ_NS = 1000000000 };
@@ -339,8 +340,8 @@ static void stop_threads(crn_outside *outside)
 
 /* ---- looks: wall time ---- */
 
-/* Notes whether a process has used processor time: if not, each of its threads is where it was,
- * or has ended without an event of the kernel that arrived. */
+/* Notes whether a process has used processor time: if not, each of its threads is where it was, or
+ * has ended and the kernel's event was lost. */
 static void look_at_space(crn_space *space, void *data)
 {
     enum { SCHED = 2 };
@@ -357,7 +358,7 @@ static void look_at_space(crn_space *space, void *data)
     outside->busy |= space->ran;
 }
 
-/* Finds where a sleeping thread is. Its stack is read as it sleeps, with no stop. */
+/* Finds where a sleeping thread is. Its stack is read without a stop. */
 static bool find_sleeper(crn_outside *outside, crn_target *target)
 {
     crn_unwind_memory memory = {.copy = outside->page, .process = target->thread};

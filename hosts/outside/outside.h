@@ -4,9 +4,9 @@
  * how, and when this sampler is used.
  *
  * The kernel (perf_event_open) samples the processor time of each thread: it copies registers and
- * the upper part of the stack, which is unwound here. Nothing is injected and nobody is stopped.
- * Where that is not allowed, threads of a process that runs already are stopped for each sample.
- * For wall time /proc tells where threads sleep.
+ * the upper part of the stack, which is unwound here. Nothing is injected and no thread is stopped.
+ * Where perf_event_open is not allowed, threads of a process that runs already are stopped for each
+ * sample. For wall time, /proc tells where threads sleep.
  */
 #ifndef CRN_OUTSIDE_OUTSIDE_H
 #define CRN_OUTSIDE_OUTSIDE_H
@@ -20,7 +20,7 @@ typedef struct crn_outside crn_outside;
 
 typedef struct crn_outside_options {
     pid_t process;
-    bool begins;         /* it has yet to exec the program: sampling begins then */
+    bool begins;         /* the process has yet to exec the program: sampling begins then */
     const char *output;  /* the capture */
     const char *command; /* command line for reports; NULL: the process's own */
     const char *labels;  /* "key=value" lines, or NULL */
@@ -28,7 +28,7 @@ typedef struct crn_outside_options {
 } crn_outside_options;
 
 /* Begins to sample the process and the children that it makes from now on. If that is impossible,
- * returns NULL, with the reason in `why`. One at a time in a process. */
+ * returns NULL, with the reason in `why`. A process can have only one at a time. */
 crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, size_t size);
 
 /* Samples until all processes have ended, `for_ns` is over (0: no limit) or crn_outside_stop. */
@@ -40,12 +40,12 @@ void crn_outside_stop(crn_outside *outside);
 /* Completes the capture and frees everything. */
 void crn_outside_end(crn_outside *outside);
 
-/* Threads that were stopped for samples, as the kernel allowed no events. */
+/* Stops of threads for samples, made where the kernel allows no events. */
 typedef struct crn_outside_stops {
     uint64_t count, total_ns, longest_ns; /* a stop counts from the request on */
 } crn_outside_stops;
 
-/* Returns what stopping threads cost so far: nothing where the kernel gives samples. */
+/* Returns what stops have cost so far; zeros where the kernel gives samples. */
 crn_outside_stops crn_outside_stopped(const crn_outside *outside);
 
 /* Returns the number of samples so far. */

@@ -10,7 +10,7 @@
 #include "outside.h"
 #include "unwind/unwind.h"
 
-enum { CRN_FRAMES_MOST = 4096 /* of a stack; the rest is left out, and it is not complete */ };
+enum { CRN_FRAMES_MOST = 4096 /* frames of a stack; a longer one is incomplete */ };
 
 uint64_t crn_outside_now(void); /* CLOCK_MONOTONIC, ns */
 
@@ -18,13 +18,13 @@ uint64_t crn_outside_now(void); /* CLOCK_MONOTONIC, ns */
 
 typedef struct crn_image crn_image;
 
-/* Reads the headers and unwinding tables of the file at `open_path`, or recalls them. `name` is its
- * path as the process sees it. NULL if it is no ELF file. */
+/* Returns the headers and unwinding tables of the file at `open_path`, read at the first call.
+ * `name` is its path as the process sees it. NULL if it is no ELF file. */
 const crn_image *crn_image_of(const char *open_path, const char *name);
-/* The same for the kernel's page of code in a process, [vdso]. */
+/* Returns those of [vdso], the kernel's code in a process. */
 const crn_image *crn_image_of_vdso(pid_t process, uintptr_t start, size_t size);
-/* Finds the place in our copy of what is mapped from this offset of the file. False if nothing
- * is loaded from there. */
+/* Finds the address, in our copy, of what is mapped from this offset of the file. False if the file
+ * loads nothing from there. */
 bool crn_image_place(const crn_image *image, uint64_t offset, uintptr_t *place);
 
 /* ---- kernel.c ---- */
@@ -42,17 +42,17 @@ typedef struct crn_mapping {
 
 typedef struct crn_space {
     pid_t process;
-    pid_t living; /* a thread that has not ended: /proc has the mappings and files of those alone */
-    bool same_root;        /* it sees the same files as we do */
+    pid_t living;   /* a thread that has not ended: /proc has mappings and files of such alone */
+    bool same_root; /* it sees the same files as we do */
     crn_mapping *mappings; /* of code; sorted */
     size_t count, capacity;
     uintptr_t entry;     /* stack pointer with which the process began; 0: unknown */
     cairn_block program; /* "[name of the program]", 0: not made */
     char name[16];       /* of the program, with its NUL */
     uint64_t run;        /* processor time at the last look, ns */
-    bool ran;            /* since the look before */
+    bool ran;            /* it used processor time since the look before */
     bool main_ended;     /* its first thread has ended; the others may run on */
-    char *dump; /* jitdump file with the names of code in no file, as it sees it; or NULL */
+    char *dump; /* jitdump file that names code in no file, as the process sees it; or NULL */
     bool dump_noted;
     struct crn_code *codes; /* blocks of code that is in no file */
     size_t code_count, code_slots;
@@ -96,7 +96,7 @@ typedef struct crn_event_sample {
     pid_t process, thread;
     uint64_t time;
     crn_unwind_frame frame;                    /* pc is 0 for threads of the kernel */
-    uintptr_t registers[CRN_UNWIND_REGISTERS]; /* 0 where not asked for: other processors */
+    uintptr_t registers[CRN_UNWIND_REGISTERS]; /* 0 on processors other than x86-64 */
     uint64_t stack_size;                       /* bytes */
     const char *stack;                         /* copy of the memory from frame.stack on */
     const uint64_t *kernel; /* addresses of the kernel's functions, the youngest first */
@@ -114,12 +114,13 @@ typedef struct crn_event_sink {
     void (*lost)(void *data, uint64_t count);
 } crn_event_sink;
 
-/* Asks the kernel for samples of all threads of the process and of all that they begin. NULL and an
- * errno if it refuses. */
+/* Asks the kernel for samples of all threads of the process and of all threads that they begin.
+ * NULL, with errno, if the kernel refuses. */
 crn_events *crn_events_open(pid_t process, uint64_t period_ns, bool begins);
-/* Waits until there is much to read, no longer than `ms`. */
+/* Waits until a ring is a quarter full, no longer than `ms`. */
 void crn_events_wait(crn_events *events, int ms);
-/* Passes on what was written, in the order of time; the very latest stays unless `all`. */
+/* Passes records to the sink, in the order of time. Keeps the latest, which may be incomplete,
+ * unless `all`. */
 void crn_events_read(crn_events *events, const crn_event_sink *sink, bool all);
 /* Returns true if functions of the kernel are in the samples. */
 bool crn_events_have_kernel(const crn_events *events);
@@ -146,7 +147,7 @@ typedef struct crn_target {
     uint64_t ready;   /* time without a core at the last look, ns */
     uint64_t charged; /* processor time that is charged, ns */
     bool blocked;     /* `path` is where it sleeps */
-    crn_path path;    /* where it was last */
+    crn_path path;    /* its last path */
     struct crn_target *next_of_hash;
 } crn_target;
 
@@ -162,14 +163,15 @@ bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);
 
 typedef struct crn_stops crn_stops;
 
-/* NULL if the kernel does not let this user trace the thread, which is stopped once to find out. */
+/* Stops the thread once, to find out whether the kernel lets this user trace it. NULL if it does
+ * not. */
 crn_stops *crn_stops_open(pid_t thread);
 void crn_stops_close(crn_stops *stops);
 /* Stops a thread for a moment and copies registers and stack. The copy is valid until the next
  * call. False if the thread has ended. */
 bool crn_stops_take(crn_stops *stops, crn_target *target, crn_event_sample *sample);
-/* Number of stops so far; how long they took in all, and the longest, ns: from the request until
- * the thread may go on, without the time in which it waited for a core. */
+/* Returns the number of stops so far, how long they took in all, and the longest, ns: from the
+ * request until the thread may go on, without the time in which it waited for a core. */
 void crn_stops_cost(const crn_stops *stops, uint64_t *count, uint64_t *total, uint64_t *longest);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Address spaces: what code is mapped where in each process.
+ * Address spaces: which code is mapped at which addresses of each process.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,9 +36,9 @@ static bool sees_same_files(pid_t process)
 {
     char path[64];
     struct stat own, other;
-    snprintf(path, sizeof path, "/proc/%d/root", (int)process); /* or that of any thread */
+    snprintf(path, sizeof path, "/proc/%d/root", (int)process); /* PID may be any thread's */
     if (stat("/", &own) != 0 || stat(path, &other) != 0)
-        return true; /* it has ended */
+        return true; /* the process has ended */
     if (own.st_dev != other.st_dev || own.st_ino != other.st_ino)
         return false;
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)process);
@@ -54,8 +54,8 @@ void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
 
 enum { STAT_SIZE = 1024 /* more than /proc/PID/stat has up to the fields that are read */ };
 
-/* Reads a thread's file stat. Returns its text from the end of the name on, which may have any
- * character itself; NULL if there is none. */
+/* Reads a thread's file stat. Returns its text from the end of the name on, because a name may have
+ * any character; NULL if it cannot be read. */
 static char *read_stat_of(pid_t process, pid_t thread, char text[STAT_SIZE])
 {
     char path[64];
@@ -140,7 +140,7 @@ crn_space *crn_space_of(pid_t process)
 
 /* ---- mappings ---- */
 
-/* Makes room for a mapping: what is there is unmapped. */
+/* Unmaps what is in the range of a new mapping. */
 static void unmap(crn_space *space, uintptr_t start, uintptr_t end)
 {
     size_t kept = 0;
@@ -149,7 +149,7 @@ static void unmap(crn_space *space, uintptr_t start, uintptr_t end)
         if (mapping.start >= start && mapping.end <= end)
             continue;
         if (mapping.start < start && mapping.end > start)
-            mapping.end = start; /* what is behind the end is found again if need be */
+            mapping.end = start; /* also forgets what is behind `end` */
         else if (mapping.start < end && mapping.end > end)
             mapping.start = end;
         space->mappings[kept++] = mapping;
@@ -176,7 +176,7 @@ static const crn_image *image_of(const crn_space *space, const char *name)
     if (name[0] != '/' || name[1] == '/')
         return NULL; /* not a file: [heap], //anon */
     snprintf(path, sizeof path, "/proc/%d/root%s", (int)space->living, name);
-    /* Where the process sees other files, names are looked up by a path that we see, too. */
+    /* If the process sees other files than we do, the image gets a path that we see, too. */
     const crn_image *image = crn_image_of(path, space->same_root ? name : path);
     return image || !space->same_root ? image : crn_image_of(name, name);
 }
@@ -260,7 +260,7 @@ uintptr_t crn_space_local(void *data, uintptr_t address)
 
 /* ---- code that was compiled while the program runs ---- */
 
-/* Returns the process's number in its innermost container. */
+/* Returns the process's id in its innermost PID namespace. */
 static long number_within(pid_t process)
 {
     static const char key[] = "NSpid:";
@@ -277,7 +277,8 @@ static long number_within(pid_t process)
     return number;
 }
 
-/* Its file is the one that runtimes write for profilers; the report looks the address up there. */
+/* Adds a block for code in no file. The block's file is one that runtimes write for profilers, in
+ * which the report looks the address up. */
 static cairn_block add_code(crn_space *space, cairn_profile *profile, uintptr_t address)
 {
     char name[32], root[32] = "", path[PATH_MAX + 64], key[sizeof path + 16];

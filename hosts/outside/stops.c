@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Samples where the kernel allows no events: a thread is stopped (ptrace), its registers and the
- * upper part of its stack are copied, and it goes on. It is traced for that moment only, so that
- * its signals and children are its own in between.
+ * upper part of its stack are copied, and it goes on. It is traced only while it is stopped, so
+ * that its signals and children are its own in between.
  */
 #include <elf.h>
 #include <errno.h>
@@ -59,7 +59,8 @@ crn_stops *crn_stops_open(pid_t thread)
         return NULL;
     if (interrupt(thread, &number))
         ptrace(PTRACE_DETACH, thread, NULL, (void *)(intptr_t)number);
-    /* A thread stays stopped until we get a core. It is as well if that is not allowed. */
+    /* A thread stays stopped until we get a core, so we ask for a high priority; it may be
+     * refused. */
     setpriority(PRIO_PROCESS, 0, PROMPT);
     return crn_calloc(1, sizeof(crn_stops));
 }
@@ -87,7 +88,7 @@ static void set_frame(crn_event_sample *sample, const struct user_regs_struct *m
 #endif
 }
 
-/* Copies as much of the stack as there is: whole pages at its end, then fewer. */
+/* Copies the stack, up to STACK_MOST bytes or its end. */
 static void copy_stack(crn_stops *stops, crn_event_sample *sample)
 {
     const uintptr_t from = sample->frame.stack & -(uintptr_t)sizeof(uintptr_t);
@@ -105,7 +106,7 @@ static void copy_stack(crn_stops *stops, crn_event_sample *sample)
     sample->stack_size = got > 0 ? (uint64_t)got : 0;
 }
 
-/* Reads what is needed of a thread that has stopped. */
+/* Reads registers and stack of a thread that has stopped. */
 static bool read_thread(crn_stops *stops, crn_event_sample *sample)
 {
     struct user_regs_struct machine;
@@ -117,9 +118,9 @@ static bool read_thread(crn_stops *stops, crn_event_sample *sample)
     return sample->frame.pc != 0;
 }
 
-/* Counts a stop: the time `took` from the request on without that in which the thread waited for a
- * core. A wait may have begun before the request, so a stop takes at least the time `seen` in which
- * the thread was known to stand still. */
+/* Counts a stop: `took`, the time since the request, less `waited`, in which the thread waited for
+ * a core. As that wait may have begun before the request, a stop takes at least `seen`, the time in
+ * which the thread was known to stand still. */
 static void count_stop(crn_stops *stops, uint64_t took, uint64_t waited, uint64_t seen)
 {
     took = took > waited + seen ? took - waited : seen;
