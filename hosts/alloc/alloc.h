@@ -258,8 +258,8 @@ bool crn_alloc_lanes_rest(void);
 /* Opens a lane, busy, for the calling thread, which has allocated. If the thread's key destructor
  * has run already, returns the shared lane, busy and locked. NULL if no lane can be opened. */
 crn_lane *crn_alloc_lane_first(void);
-/* Returns the shared lane, locked and busy; NULL if it cannot be opened. Threads use it that have
- * no lane of their own: they have only freed so far, or their key destructor has run. */
+/* Returns the shared lane, locked and busy; NULL if it cannot be opened. It serves threads without
+ * a lane of their own: they have only freed so far, or their key destructor has run. */
 crn_lane *crn_alloc_lane_shared(void);
 /* As crn_alloc_lane_shared, and makes sure that the profile is not closed meanwhile. */
 crn_lane *crn_alloc_lane_to_free(void);

@@ -51,8 +51,8 @@ static bool fill(crn_lane *lane)
     return lane->edge_cache && lane->origins && lane->translations && lane->stack;
 }
 
-/* Under the lock. The first lane to notice a reset resets the peak. A new lane gets the newest
- * generation of the others; with the profile's it would look like the first to notice. */
+/* Called under the lock. The first lane to notice a reset resets the peak. A new lane gets the
+ * newest generation of the others; with the profile's it would look like the first to notice. */
 static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;
@@ -62,7 +62,7 @@ static uint64_t first_generation(const uint64_t *now)
     return generation ? generation : __atomic_load_n(now, __ATOMIC_ACQUIRE);
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
                           const cairn_metric metrics[CRN_METRICS])
 {
@@ -91,7 +91,7 @@ crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls
     return lane;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static crn_lane *lane_of(cairn_lane *of)
 {
     for (uint32_t i = lane_count; i > lane_parent; i--)
@@ -100,8 +100,8 @@ static crn_lane *lane_of(cairn_lane *of)
     return new_lane(of, &own_calls, crn_metrics_here);
 }
 
-/* Under the lock. After a reset, takes the bytes of lanes that have not noticed it out of the
- * total: they may never allocate again. */
+/* Called under the lock. After a reset, takes the bytes of lanes that have not noticed it out of
+ * the total: these lanes may never allocate again. */
 static void retract_all(const crn_lane *lane, uint64_t generation)
 {
     bool first = true;

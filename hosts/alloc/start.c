@@ -140,7 +140,7 @@ static void describe(void)
     cairn_profile_note(crn_profile_here, "default_metric", "alloc bytes");
 }
 
-/* Sets up counting. Once in a process. */
+/* Sets up counting. Called once in a process. */
 static bool begin_recording(const char *mean)
 {
     crn_sample_mean = mean ? mean_of(mean) : 0;

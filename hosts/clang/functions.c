@@ -167,8 +167,8 @@ static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uin
 }
 
 /* Address of the return address of the instrumented function, which has a frame pointer. If it
- * called the hook in tail position, it jumped to the hook, and the hook's return address is its
- * own. */
+ * called the hook in tail position, it jumped to the hook, and the hook's return address is the
+ * function's. */
 #define SLOT (*(uintptr_t *)__builtin_frame_address(0) + sizeof(uintptr_t))
 #define SLOT_OR_OWN(back)                                                                          \
     ((back) == __builtin_return_address(0)                                                         \

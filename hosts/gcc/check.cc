@@ -3,10 +3,10 @@
  * Proves that enter and leave match on every path through a function, like MLton's checkProf.
  *
  * At each point there is one stack of frames, whichever path leads there: the function's own frame
- * and those of inlined functions. The SSA names that hold its height on all of these paths identify
- * a frame. A return needs an empty stack. A call needs a non-empty one, except in tail position. At
- * a point that is reached without a return (a landing pad, a label that other functions jump to) a
- * frame must be restored before any call.
+ * and those of inlined functions. A frame is identified by the SSA names that hold its height on
+ * all of these paths. A return needs an empty stack. A call needs a non-empty one, except in tail
+ * position. At a point that is reached without a return (a landing pad, a label that other
+ * functions jump to) a frame must be restored before any call.
  */
 #include "plugin.h"
 

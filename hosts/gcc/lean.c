@@ -32,8 +32,8 @@ static cairn_block block_of(const crn_lean_entry *entry, cairn_profile *profile)
 static crn_lean_group *program;
 uint32_t cairn_priv_lean_key[2];
 
-/* Adds the group's tree, under the lock. Functions that the linker dropped leave gaps in the row,
- * which get block 0. */
+/* Adds the group's tree. Called under the lock. Functions that the linker dropped leave gaps in the
+ * row, which get block 0. */
 static void add(crn_lean_group *group, cairn_profile *profile)
 {
     const crn_lean_entry *first = at(&group->first), *end = at(&group->end);
@@ -133,7 +133,7 @@ static struct marks {
     bool marked[];
 } * marks;
 
-/* Under the lock. */
+/* Called under the lock. */
 static void mark(cairn_block block)
 {
     enum { FIRST = 1024 };

@@ -124,7 +124,7 @@ tree crn_marker_site(const gimple *marker);
 /* Returns a copy of an enter marker that also looks up the counters of the tree `made`, and assigns
  * their address to `counters`. */
 gimple *crn_marker_counted(const gimple *enter, tree made, tree counters);
-/* Return the `counters` and `made` of such a marker; crn_marker_counters NULL for other
+/* Return the `counters` and `made` of such a marker; crn_marker_counters returns NULL for other
  * statements. */
 tree crn_marker_counters(const gimple *statement);
 tree crn_marker_tree(const gimple *marker);

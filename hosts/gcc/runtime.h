@@ -76,8 +76,8 @@ extern __thread crn_held crn_site_held
 
 /* All signals except synchronous ones, SIGABRT, whose handler abort calls, and 33, by which the C
  * library makes all threads change their user id. A handler of 33 never jumps, and the C library
- * waits for it: a Cairn thread that starts here would block it for good. This is the kernel's
- * signal set; the C library's is 16 times as large. */
+ * waits for it: a Cairn thread that was started with 33 blocked would block it for good. This is
+ * the kernel's signal set; the C library's is 16 times as large. */
 #define CRN_SITE_SIGNAL(number) ((uint64_t)1 << ((number)-1))
 #define CRN_SITE_DEFERRABLE                                                                        \
     (~(CRN_SITE_SIGNAL(SIGSEGV) | CRN_SITE_SIGNAL(SIGBUS) | CRN_SITE_SIGNAL(SIGFPE) |              \

@@ -36,7 +36,7 @@ __attribute__((constructor(101))) static void look_at_processor(void)
     enum { OSXSAVE = 1 << 27, XSAVEC = 1 << 1, IN_USE = 1 << 2 };
     unsigned a, b, c, d;
     __cpuid(1, a, b, c, d);
-    if (!(c & OSXSAVE)) /* with it there is leaf 0xd */
+    if (!(c & OSXSAVE)) /* OSXSAVE implies leaf 0xd */
         return;
     __cpuid_count(0xd, 1, a, b, c, d);
     bool knows_use = (a & XSAVEC) != 0 && (a & IN_USE) != 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * --standby: a switch, one byte, in each program and shared object, which its functions test before
- * they enter and leave. Off without a profile, so that a function then executes two instructions
- * for an enter and two for a leave.
+ * they enter and leave. The switch is off without a profile: a function then executes two
+ * instructions for an enter and two for a leave.
  */
 #include <errno.h>
 

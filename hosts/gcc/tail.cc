@@ -2,7 +2,7 @@
  *
  * Finds calls that would be tail calls without the leaves after them, and moves these leaves before
  * the call, which gets a return of its own. --inlined needs this pass: it inserts leaves before GCC
- * looks for tail calls. expand.cc moves them back behind calls that did not become jumps.
+ * looks for tail calls. expand.cc moves leaves back behind calls that did not become jumps.
  */
 #include "plugin.h"
 

@@ -30,7 +30,7 @@ typedef struct beginning {
  * be allocated before. Its programs have a strand for the main thread only. */
 extern void __tsan_init(void) __attribute__((weak));
 
-/* Returns NULL if the thread starts without us, as those of the runtime itself do. */
+/* Prepares a thread's begin. Returns NULL if the thread gets no strand, as the runtime's own. */
 static beginning *prepare(beginning wanted)
 {
     beginning *own = NULL;

@@ -40,7 +40,7 @@ static uint32_t block_of(crn_site *site, cairn_profile *profile)
     return __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
 }
 
-/* Under the lock. */
+/* Adds the tree to the profile. Called under the lock. */
 static void add(crn_tree *tree, cairn_profile *profile)
 {
     uint32_t count = tree->nodes[0].up;

@@ -36,12 +36,12 @@ class counting {
     auto_vec<gimple *> dead; /* assignments that took the place of enters */
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* by a node's first enter in a stretch: its index */
+    hash_map<gimple *, unsigned> calls; /* index in `stretches` by a node's first enter in one */
     tree made;                          /* variable that describes the counter tree */
     tree counters;                      /* variable with the address of the counters */
     tree height;                        /* variable with the height of the function's own frame */
     struct {
-        gimple *leave; /* the leave after that call */
+        gimple *leave; /* the leave after the call */
         tree caller;
         int which;
     } last = {}; /* the last call in this basic block for which a node was entered; the node may
