@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bottom_up.h - bottom-up trees (from costs to callers), and the union of two profiles for
+ * bottom_up.h - bottom-up trees, from functions to their callers, and the union of two profiles for
  * comparison.
  */
 #ifndef CRN_PROFILE_BOTTOM_UP_H
@@ -8,23 +8,24 @@
 
 #include "profile/diff.h"
 
-/* Limit on the depth of callers; and on the number of contexts, if that is more than a tenth of the
- * profile's: beyond it only the most expensive are followed. */
+/* Limits: on the depth of callers, and on the number of contexts, which may also be a tenth of the
+ * profile's. The most expensive contexts get their callers first. */
 enum { CRN_BOTTOM_UP_MAX = 256, CRN_BOTTOM_UP_ROOM = 200000 };
 
-/* Returns a profile whose root leads to the blocks with self cost, those to their callers, and so
- * on. Totals in `metric` are meaningful; self cost is what came from the begin of a path, or from
- * beyond the limits. Contexts below `least` are not followed. Blocks have new numbers, metrics the
- * same. */
+/* Returns a profile whose root has the blocks with self cost as children; a context's children are
+ * its callers. Only totals in `metric` are meaningful: self cost is that of paths that begin there
+ * or are cut by a limit. Contexts with a cost below `least` get no children. Blocks have new
+ * numbers; metrics keep theirs. */
 crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                            uint64_t least);
 
-/* Names of the two metrics of crn_diff_union. */
+/* The metrics of crn_diff_union. */
 #define CRN_UNION_BEFORE "before"
 #define CRN_UNION_AFTER "after"
 
 /* Returns the union of both profiles: a context for each path of either, with the input's metric
- * before and after. Matching blocks (diff.h) are one, with the later names. Calls are left out. */
+ * before and after. Matching blocks (diff.h) become one, named as in the later profile. Drops
+ * calls. */
 crn_profile *crn_diff_union(const crn_diff_input *input);
 
 #endif

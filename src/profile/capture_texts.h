@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * capture_texts.h - interns the strings of a capture by offset, each once. In a hostile file all
- * names can be one string as long as the file: reading it for each name would be quadratic.
+ * capture_texts.h - interns each string of a capture once, by its offset. A hostile file can use
+ * one string as long as the file for all names: reading it for each name would take quadratic time.
  */
 #ifndef CRN_PROFILE_CAPTURE_TEXTS_H
 #define CRN_PROFILE_CAPTURE_TEXTS_H
@@ -14,7 +14,7 @@ typedef struct crn_capture_text {
     const char *text; /* NULL: the entry is free */
 } crn_capture_text;
 
-/* Zero it except for the first two members; free it with crn_capture_texts_end. */
+/* Set the first two members, zero the rest; free it with crn_capture_texts_end. */
 typedef struct crn_capture_texts {
     const crn_bytes *strings;
     crn_interning *into;
@@ -22,7 +22,7 @@ typedef struct crn_capture_texts {
     crn_capture_text *known;
 } crn_capture_texts;
 
-/* Returns the interned string at an offset (crn_string_at). */
+/* Returns the string at an offset (crn_string_at), interned in `into`. */
 const char *crn_capture_text_at(crn_capture_texts *texts, uint32_t offset);
 void crn_capture_texts_end(crn_capture_texts *texts);
 

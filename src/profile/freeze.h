@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * freeze.h - how profiles are made from the records of a capture or of a builder.
+ * freeze.h - makes profiles from the records of a capture or a builder.
  */
 #ifndef CRN_PROFILE_FREEZE_H
 #define CRN_PROFILE_FREEZE_H
@@ -8,11 +8,10 @@
 #include "graph/records.h"
 #include "profile/model.h"
 
-/* Returns a profile without blocks, contexts and notes, with the metrics "calls", "ticks" and
- * "wall". */
+/* Returns a profile with the root block and the fixed metrics, without contexts and notes. */
 crn_profile *crn_profile_new(void);
 
-/* Appends a block and interns its strings. Block 0, the root, exists from the start. */
+/* Appends a block and interns its strings. Returns its number. */
 uint32_t crn_profile_put_block(crn_profile *profile, const crn_block_info *info);
 
 /* The same for strings that are already interned in the profile's names. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * metric.h - the metrics that have a meaning here, and their units. A host may add any other.
+ * metric.h - the metrics that Cairn knows, and their units. A host may add others.
  */
 #ifndef CRN_PROFILE_METRIC_H
 #define CRN_PROFILE_METRIC_H
@@ -13,16 +13,16 @@ enum {
     CRN_METRIC_TICKS = 1,
     CRN_METRIC_WALL = 2,
     CRN_METRIC_CPU = 3,
-    CRN_METRIC_FIXED, /* number of those that each profile has */
+    CRN_METRIC_FIXED, /* number of metrics that every profile has */
     CRN_METRIC_MAX = 32
 };
 
-/* Units that printers scale; all others are counts. */
+/* Units that reports scale; other units are plain counts. */
 #define CRN_UNIT_TIME "nanoseconds"
 #define CRN_UNIT_BYTES "bytes"
 
-/* Time in which a thread could run but had no core, as the kernel says: a part of wall without
- * cpu. Waiting is the rest of it. */
+/* Metric: time in which a thread could run but had no core, as measured by the kernel. Waiting is
+ * wall minus cpu minus ready. */
 #define CRN_READY "ready"
 
 /* Memory metrics. Hosts charge allocations and frees to the context that allocated; live is their
@@ -33,28 +33,29 @@ enum {
 #define CRN_FREED_OBJECTS "freed objects"
 #define CRN_LIVE_BYTES "live bytes"
 #define CRN_LIVE_OBJECTS "live objects"
-#define CRN_PEAK_BYTES "peak bytes" /* by context, at the moment when most memory was live */
+#define CRN_PEAK_BYTES "peak bytes" /* live bytes by context, at the moment of the process's peak  \
+                                     */
 
 typedef struct crn_metric_info {
     const char *name;
     const char *unit;
-    const char *rate; /* unit of its amount per second: "threads"; NULL: no name of its own */
-    bool is_clock;    /* goes on while the program runs; views show all clocks together */
-    bool is_level;    /* an amount at a moment, which may fall; others are sums */
-    bool is_memory;   /* one of those above */
+    const char
+        *rate; /* what its amount per second is called, such as "threads"; NULL: has no such name */
+    bool is_clock;  /* advances while the program runs; views show all clocks together */
+    bool is_level;  /* an amount at one moment, which may fall; false: a sum */
+    bool is_memory; /* one of the memory metrics above */
 } crn_metric_info;
 
-/* The first CRN_METRIC_FIXED are those that each profile has, in their order. The last has no
- * name. */
+/* Begins with the CRN_METRIC_FIXED metrics of every profile, by number; ends with a NULL name. */
 extern const crn_metric_info crn_metrics_known[];
 
-/* The fixed ones in the order in which users look for them. */
+/* The numbers of the fixed metrics in the order in which reports show them. */
 extern const uint32_t crn_metric_order[CRN_METRIC_FIXED];
 
-/* Returns what is known of a metric; its texts are those given. */
+/* Returns what Cairn knows of a metric, with `name` and `unit` as given. */
 crn_metric_info crn_metric_about(const char *name, const char *unit);
 
-/* Returns true for time, which differs from run to run. */
+/* Returns true if the metric measures time, which differs from run to run. */
 bool crn_metric_is_time(const crn_metric_info *metric);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * profile.h - what can be done with a whole profile in memory: load and merge captures,
- * total and compare figures, select blocks and sequences.
+ * profile.h - everything that works on a whole profile in memory: loads and merges captures, totals
+ * and compares figures, selects blocks and sequences.
  *
- * Other folders include this header and no other of this folder.
+ * Other folders include only this header of src/profile.
  */
 #ifndef CRN_PROFILE_PROFILE_H
 #define CRN_PROFILE_PROFILE_H
