@@ -14,35 +14,37 @@ crn_profile *crn_profile_new(void);
 /* Appends a block and interns its strings. Returns its number. */
 uint32_t crn_profile_put_block(crn_profile *profile, const crn_block_info *info);
 
-/* The same for strings that are already interned in the profile's names. */
+/* Does the same with strings already interned in profile->names. */
 uint32_t crn_profile_put_named(crn_profile *profile, const crn_block_info *info);
 
-/* Finds or appends a metric. Returns CRN_METRIC_MAX if there are too many. */
+/* Returns the metric `name`; appends it if missing. Returns CRN_METRIC_MAX if the profile is
+ * full. */
 uint32_t crn_profile_put_metric(crn_profile *profile, const char *name, const char *unit);
 
-/* Sets the note of this key. */
+/* Sets the value of the note `key`. */
 void crn_profile_put_note(crn_profile *profile, const char *key, const char *value);
 
-/* The same for strings that are already interned in the profile's names. */
+/* Does the same with strings already interned in profile->names. */
 void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value);
 
 /* Adds a warning; takes ownership of `text`. */
 void crn_profile_put_warning(crn_profile *profile, char *text);
 
-/* Makes contexts, edges and the first three metrics from records. Blocks that are missing in the
- * profile's table become "[unknown]", CAIRN_BLOCK_FOLDED "[folded]". Wall values are multiplied by
- * `wall_scale` (nanoseconds per unit). */
+/* Makes contexts, edges, calls, ticks and wall from records. A block that the profile lacks becomes
+ * "[unknown]"; CAIRN_BLOCK_FOLDED becomes "[folded]". `wall_scale` is nanoseconds per unit of
+ * wall. */
 void crn_profile_put_records(crn_profile *profile, const crn_records *records, double wall_scale);
 
-/* The same in steps, in this order, so that a large capture is not in memory twice: paths and
- * edges; wall (then the links may be freed); calls and ticks (then the hot records may be freed);
- * `previous`. None of them reads records->contexts. */
+/* Steps of crn_profile_put_records, to call in this order. A large capture is then not in memory
+ * twice: the links may be freed after _wall, the hot records after _counts. No step reads
+ * records->contexts. */
 void crn_profile_put_paths(crn_profile *profile, const crn_records *records);
 void crn_profile_put_wall(crn_profile *profile, const crn_records *records, double wall_scale);
 void crn_profile_put_counts(crn_profile *profile, const crn_records *records);
 void crn_profile_put_previous(crn_profile *profile);
 
-/* Takes ownership of a column of `context_count` values; frees it if all are 0. */
+/* Takes ownership of a column of `context_count` values. Frees it if all are 0, except for
+ * calls. */
 void crn_profile_put_column(crn_profile *profile, uint32_t metric, uint64_t *values);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * lanes.h - the state of each lane of a capture, and the capture that a process is writing.
+ * lanes.h - the state of each lane of a capture, and the search for the capture that a process
+ * writes.
  */
 #ifndef CRN_PROFILE_LANES_H
 #define CRN_PROFILE_LANES_H
@@ -13,13 +14,12 @@
 
 typedef struct crn_lane_info {
     uint32_t number;
-    char name[64];    /* "" if it has none; not sanitised */
+    char name[64];    /* "": unnamed; not sanitised */
     bool open;        /* a thread uses it */
-    uint32_t current; /* current block as last published; 0 is the root */
+    uint32_t current; /* the last published current block; 0: the root */
     uint64_t strands, samples;
-    uint64_t calls, ticks, wall, cpu; /* sums over its contexts, in ns for times. Wall includes
-                                         the time until the capture's newest moment, also of a
-                                         waiting thread */
+    uint64_t calls, ticks, wall, cpu; /* sums over its contexts; times in ns. Wall extends to the
+                                         capture's newest moment, even if the thread waits */
 } crn_lane_info;
 
 typedef struct crn_lanes {
@@ -27,12 +27,12 @@ typedef struct crn_lanes {
     crn_lane_info *lanes; /* sorted by number */
 } crn_lanes;
 
-/* Loads all lanes that ever ran. On an error returns false and sets `*error`. */
+/* Loads all lanes that a thread ever used. On an error returns false and sets `*error`. */
 bool crn_lanes_load(crn_lanes *lanes, const char *path, crn_error *error);
 void crn_lanes_free(crn_lanes *lanes);
 
-/* Returns the path of the capture that process `pid` has mapped; free it with crn_free. NULL and
- * `*error` if there is none that can be read. */
+/* Returns the path of the capture that process `pid` has mapped; free it with crn_free. If it finds
+ * no readable capture, returns NULL and sets `*error`. */
 char *crn_capture_of(long pid, crn_error *error);
 
 #endif

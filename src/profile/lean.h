@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * lean.h - functions that `cairn cc --lean` counts in the context around them, without entering
- * them.
+ * lean.h - counted functions: `cairn cc --lean` does not enter them, but counts their calls in the
+ * caller's context.
  */
 #ifndef CRN_PROFILE_LEAN_H
 #define CRN_PROFILE_LEAN_H
 
 #include "profile/model.h"
 
-/* Calls of functions that are counted, and of those that are entered but might be counted. */
+/* Calls of counted functions, and of functions that are entered but could be counted. */
 typedef struct crn_lean {
     uint64_t counted, entered;
-    uint32_t functions; /* that are counted and ran */
+    uint32_t functions; /* number of counted functions that ran */
 } crn_lean;
 
 crn_lean crn_lean_of(const crn_profile *profile);
 
-/* Adds a warning if so many calls were entered that the program was slower than it need be: the run
- * that chose the functions called others. `path`: the capture's, with which to choose anew. */
+/* Adds a warning if many calls entered functions that could be counted: `cairn cc --lean` chose the
+ * functions from a run with other calls. The warning names `path`, this capture, for a new
+ * choice. */
 void crn_lean_warn(crn_profile *profile, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * merge.h - adds several profiles up.
+ * merge.h - merges profiles into one.
  */
 #ifndef CRN_PROFILE_MERGE_H
 #define CRN_PROFILE_MERGE_H
@@ -12,12 +12,13 @@ typedef struct crn_merge crn_merge;
 
 crn_merge *crn_merge_new(void);
 
-/* Returns false and sets the error if the profile is of another program than those added before: so
- * far only the imported ones of MLton's say. */
+/* Returns false and sets the error if the profile is of another program than the profiles added
+ * before. Only profiles imported from MLton can tell; others always fit. */
 bool crn_merge_fits(const crn_merge *merge, const crn_profile *profile, crn_error *error);
 
-/* Adds contexts, calls and metrics. Notes that count something are added, "started" becomes the
- * earliest; other notes are kept if all agree, otherwise the values are listed as "a | b". */
+/* Adds contexts, calls, metrics and notes. Sums notes that count; takes the largest limit and the
+ * earliest "started"; drops notes about one process. Lists other notes as "a | b" if they
+ * differ. */
 void crn_merge_add(crn_merge *merge, const crn_profile *profile);
 
 /* Ends the merge and frees it. Never NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * nesting.h - lexical nesting: names of blocks together with the blocks that they are written in.
+ * nesting.h - lexical nesting: names of blocks with the names of the blocks around them in the
+ * source.
  */
 #ifndef CRN_PROFILE_NESTING_H
 #define CRN_PROFILE_NESTING_H
@@ -10,14 +11,14 @@
 /* Limit on the number of outer blocks in a name. */
 enum { CRN_NESTING_MOST = 16 };
 
-/* Lists the lexical ancestors of `block` that its name should show, outermost first, and returns
- * their number. Blocks that are a whole file are left out, as the file name says that; likewise
- * outer names that the inner name already begins with, as in "run(int)::{lambda()#1}::operator()".
- * Cycles of parents, which only damaged captures have, end at the limit. */
+/* Lists the lexical ancestors that the name of `block` should show, outermost first, and returns
+ * their number. Skips blocks that are a whole file, as reports show the file's name, and blocks
+ * with whose name the inner name begins, as in "run(int)::{lambda()#1}::operator()". Cycles of
+ * parents, possible in damaged captures, end at the limit. */
 uint32_t crn_nesting_around(const crn_profile *profile, uint32_t block,
                             uint32_t around[CRN_NESTING_MOST]);
 
-/* Returns "outer.middle", without the block itself; "" if there is nothing to show. Free it with
+/* Returns "outer.middle", without the block itself; "" without ancestors to show. Free it with
  * crn_free. */
 char *crn_nesting_outer(const crn_profile *profile, uint32_t block);
 

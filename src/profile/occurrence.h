@@ -2,8 +2,8 @@
  *
  * occurrence.h - finds the contexts whose paths end with a sequence of blocks.
  *
- * The search goes upwards from the contexts of the last block, which are few. A canonical path has
- * no run of blocks twice in a row, so few comparisons are wasted.
+ * The search goes upwards from the few contexts of the last block. A canonical path repeats no run
+ * of blocks at once, so most mismatches show early.
  */
 #ifndef CRN_PROFILE_OCCURRENCE_H
 #define CRN_PROFILE_OCCURRENCE_H
@@ -30,8 +30,8 @@ static inline bool crn_sequence_ends(const crn_profile *profile, const crn_seque
     return crn_path_ends(profile, sequence, sequence->length, context);
 }
 
-/* Returns true if the path of a call over an edge (the caller's path, then the callee's block) ends
- * with the sequence. */
+/* Returns true if a call over an alias ends with the sequence: the caller's path, then the callee's
+ * block. */
 static inline bool crn_sequence_edge_ends(const crn_profile *profile, const crn_sequence *sequence,
                                           const crn_profile_edge *edge)
 {

@@ -2,9 +2,9 @@
  *
  * shown_graph.h - the call graph of selected blocks, with direct and indirect arrows.
  *
- * If the nearest shown caller on a path is not the direct caller, the arrow is *indirect*. Unlike
- * a search in the call graph, this finds only paths that the program took. (MLton's mlprof draws
- * such arrows dashed.)
+ * An arrow is *indirect* if the nearest shown caller on the path is not the direct caller. Paths
+ * come from contexts, so the program took each of them; a search in the call graph would find
+ * others. (MLton's mlprof draws indirect arrows dashed.)
  */
 #ifndef CRN_PROFILE_SHOWN_GRAPH_H
 #define CRN_PROFILE_SHOWN_GRAPH_H
@@ -22,8 +22,8 @@ typedef struct crn_shown_graph {
     crn_shown_arrow *arrows; /* sorted by caller and callee, direct arrows first */
 } crn_shown_graph;
 
-/* Makes the graph; for calls that the program may make (crn_calls_static) by a search. `shown` is
- * by block; if `kept` is not NULL, only contexts with kept[c] count. */
+/* Makes the graph; if crn_calls_static, by a search in the call graph. `shown` is by block. If
+ * `kept` is not NULL, only contexts with kept[c] count. */
 crn_shown_graph crn_shown_graph_make(const crn_profile *profile, const uint8_t *shown,
                                      const uint8_t *kept);
 void crn_shown_graph_free(crn_shown_graph *graph);

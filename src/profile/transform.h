@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * transform.h - simplifies the paths of a profile: takes functions out of them, or makes what a
- * function calls a part of it. (Based on the transforms of the Firefox Profiler.)
+ * transform.h - simplifies the paths of a profile: merges functions into their callers, or callees
+ * into a function. (Based on the transforms of the Firefox Profiler.)
  *
- * Costs of contexts that a transform takes away count as self cost of the nearest one above that
- * stays, so sums over the whole profile stay the same, except with CRN_TRANSFORM_FOCUS_FILE.
- * Calls of contexts that are gone are not counted.
+ * A removed context's costs become self cost of its nearest ancestor that stays, so totals of the
+ * profile do not change; only CRN_TRANSFORM_FOCUS_FILE drops costs. Calls of removed contexts are
+ * dropped.
  */
 #ifndef CRN_PROFILE_TRANSFORM_H
 #define CRN_PROFILE_TRANSFORM_H
@@ -13,20 +13,20 @@
 #include "profile/model.h"
 
 typedef enum crn_transform_kind {
-    CRN_TRANSFORM_MERGE,         /* takes the block out of all paths */
-    CRN_TRANSFORM_MERGE_FILE,    /* takes all blocks of the file out of all paths */
-    CRN_TRANSFORM_COLLAPSE,      /* all that the block calls becomes a part of it */
-    CRN_TRANSFORM_COLLAPSE_FILE, /* blocks of the file become a part of a block of the file that
-                                    calls them */
-    CRN_TRANSFORM_FOCUS_FILE,    /* only what is below blocks of the file; paths begin there */
+    CRN_TRANSFORM_MERGE,         /* merges the block into its callers */
+    CRN_TRANSFORM_MERGE_FILE,    /* merges all blocks of the file into their callers */
+    CRN_TRANSFORM_COLLAPSE,      /* merges all that the block calls into it */
+    CRN_TRANSFORM_COLLAPSE_FILE, /* merges blocks of the file into callers in the same file */
+    CRN_TRANSFORM_FOCUS_FILE,    /* keeps only blocks of the file and what they call; paths begin at
+                                    the file's outermost blocks */
 } crn_transform_kind;
 
 typedef struct crn_transform {
     crn_transform_kind kind;
-    uint32_t block; /* a file is given by any of its blocks */
+    uint32_t block; /* for a file: any of its blocks */
 } crn_transform;
 
-/* Names of the kinds, as crn_transform_parse reads them; NULL-terminated. */
+/* The names of the kinds for crn_transform_parse; NULL-terminated. */
 extern const char *const crn_transform_names[];
 
 /* Parses "merge:BLOCK", "collapse:BLOCK", "merge-file:FILE" and so on. BLOCK is a reference
@@ -34,8 +34,7 @@ extern const char *const crn_transform_names[];
 bool crn_transform_parse(const crn_profile *profile, const char *text, crn_transform *transform,
                          crn_error *error);
 
-/* Returns a copy of the profile with all of the transforms, in their order. It has the same blocks
- * with the same numbers. */
+/* Returns a copy with all transforms applied in order. Blocks keep their numbers. */
 crn_profile *crn_profile_transform(const crn_profile *profile, const crn_transform *transforms,
                                    size_t count);
 

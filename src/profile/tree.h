@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - chooses the contexts of a call tree that are worth showing, in the order of drawing.
+ * tree.h - chooses the contexts of a call tree to show, in the order of drawing.
  */
 #ifndef CRN_PROFILE_TREE_H
 #define CRN_PROFILE_TREE_H
@@ -25,7 +25,7 @@ typedef struct crn_tree {
 
 typedef struct crn_tree_options {
     uint32_t metric;
-    const uint8_t *kept; /* by context: it counts; NULL: all */
+    const uint8_t *kept; /* by context: 1 if its cost counts; NULL: all count */
     double threshold;    /* smallest share of the whole to show, 0 to 1 */
     uint32_t top;        /* limit on rows; 0: no limit */
 } crn_tree_options;
