@@ -3,12 +3,12 @@
  * Matches the blocks of two profiles.
  *
  * Two blocks can only match if their lexical parents do, so matching goes from outer to inner
- * blocks, one level of nesting at a time. Two differences are ignored: if only one profile has a
- * file, it matches the other profile's only file with the same base name (the source tree has
- * moved); and a block's own line in its name ("function <a.lua:12>") is redundant.
+ * blocks, one level of nesting at a time. It ignores a moved source tree: a file that one profile
+ * lacks matches the only file of the same base name that the other lacks. It also ignores a block's
+ * own line in its name ("function <a.lua:12>").
  *
- * The other blocks are matched in a second pass, without lexical parents that only one profile has,
- * and with files that one profile knows by a longer path.
+ * A second pass matches the remaining blocks. It ignores a lexical parent that only one of two
+ * blocks has, and longer paths of the same file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +58,8 @@ static int compare_entries(const void *left, const void *right)
     return result ? result : compare_numbers(a->block, b->block);
 }
 
-/* Numbers the blocks of one group, which are equal in name, file and parent, in the order of their
- * lines. */
+/* Numbers blocks that are equal in name, file and parent: first pairs at the same line and column,
+ * then the others in the order of lines. */
 static void join_group(crn_block_join *join, const entry *group, size_t count)
 {
     uint8_t *done = crn_calloc(count, sizeof *done);
@@ -138,8 +138,8 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns the only file that `here` has, `there` has not, and whose base name is `last`; NULL if
- * there is none or several. */
+/* Returns the only file with base name `last` that is in `here` but not in `there`; NULL for no or
+ * several such files. */
 static const char *files_only(const files *here, const files *there, const char *last)
 {
     const char *found = NULL;
@@ -153,7 +153,7 @@ static const char *files_only(const files *here, const files *there, const char 
     return found;
 }
 
-/* Gives files that moved the name that they have in the earlier profile. */
+/* Renames moved files in the later profile's entries as in the earlier profile. */
 static void join_files(const crn_profile *before, const crn_profile *after, entry *entries)
 {
     files old = files_of(before), new = files_of(after);
@@ -178,7 +178,7 @@ static void join_files(const crn_profile *before, const crn_profile *after, entr
 
 /* ---- entry ---- */
 
-/* Copies a block's name without the block's own line in it. */
+/* Copies a block's name, without the block's line if it contains that. */
 static char *name_without_line(const crn_block_info *info)
 {
     char line[16];
@@ -189,7 +189,7 @@ static char *name_without_line(const crn_block_info *info)
     return name;
 }
 
-/* Parents come before their children; a parent that does not is taken for none. */
+/* Makes the entries of a profile. A lexical parent that does not precede its child is ignored. */
 static void put_entries(const crn_profile *profile, uint32_t side, entry *entries)
 {
     for (uint32_t b = 0; b < profile->block_count; b++) {
@@ -209,7 +209,7 @@ static void put_entries(const crn_profile *profile, uint32_t side, entry *entrie
 /* Limit on blocks of one name that are compared with each other. */
 enum { ALIKE_MAX = 256, ROUNDS_MAX = 32 };
 
-/* Removes the entries whose block has a partner. Returns the number of the others. */
+/* Moves the entries without a partner to the front; returns their number. */
 static size_t keep_left(const crn_block_join *join, entry *entries, size_t count)
 {
     uint8_t *sides = crn_calloc(join->count, 1);
@@ -228,7 +228,7 @@ static size_t keep_left(const crn_block_join *join, entry *entries, size_t count
     return left;
 }
 
-/* Returns true if one of the paths ends in the other. */
+/* Returns true if one path is the end of the other, after a slash. */
 static bool are_same_file(const char *a, const char *b)
 {
     size_t length = strlen(a), size = strlen(b);
@@ -241,7 +241,7 @@ static bool are_same_file(const char *a, const char *b)
 static bool may_match(const crn_block_join *join, const entry *a, const entry *b)
 {
     const crn_block_info *one = a->info, *other = b->info;
-    bool unknown = !*one->file || !*other->file; /* without debug information */
+    bool unknown = !*one->file || !*other->file; /* compiled without debug information */
     if (a->side == b->side || strcmp(a->name, b->name) != 0)
         return false;
     if (!unknown && (one->line != other->line || !are_same_file(a->file, b->file)))
@@ -250,7 +250,7 @@ static bool may_match(const crn_block_join *join, const entry *a, const entry *b
            join->numbers[a->side][one->parent] == join->numbers[b->side][other->parent];
 }
 
-/* Returns the only entry of the group that may match, NULL if there is none or several. */
+/* Returns the only entry of the group that may match `a`; NULL for no or several such entries. */
 static entry *only_match(const crn_block_join *join, const entry *a, entry *group, size_t count)
 {
     entry *found = NULL;
@@ -264,7 +264,7 @@ static entry *only_match(const crn_block_join *join, const entry *a, entry *grou
     return found;
 }
 
-/* Matches entries of one name. Returns true if there were any matches. */
+/* Matches entries of one name. Returns true if any matched. */
 static bool join_alike(crn_block_join *join, entry *group, size_t count)
 {
     bool any = false;
@@ -284,7 +284,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(((const entry *)left)->name, ((const entry *)right)->name);
 }
 
-/* A match of parents allows matches of their children. */
+/* Matches entries without a partner, in rounds: parents that match allow their children to. */
 static void join_left(crn_block_join *join, entry *entries, size_t count)
 {
     bool any = true;

@@ -9,11 +9,12 @@
 
 /* ---- bottom-up trees ---- */
 
-/* Costs of contexts that have the same callers so far, on their way up to the root. */
+/* A set of items that have the same callers so far. An item is a context whose self cost moves up
+ * its path to the root. */
 typedef struct stream {
     uint64_t cost;
     uint32_t first, end;
-    uint32_t node; /* context of the builder that represents these callers */
+    uint32_t node; /* the builder's context for these callers */
     uint32_t depth;
     uint32_t block; /* current block */
 } stream;
@@ -21,22 +22,22 @@ typedef struct stream {
 typedef struct tree_builder {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* from the profile's blocks to the builder's */
+    uint32_t *blocks; /* maps the profile's blocks to the builder's */
     uint32_t metric;
     uint64_t least;
-    uint32_t *origins;  /* by item: the context whose cost it is */
-    uint32_t *contexts; /* by item: the current ancestor */
+    uint32_t *origins;  /* by item: the context with the self cost */
+    uint32_t *contexts; /* by item: the ancestor reached so far */
     uint32_t *sorted[2], sorted_room;
     uint32_t *counts;  /* by block */
-    uint64_t *costs;   /* likewise */
+    uint64_t *costs;   /* by block */
     uint32_t *touched; /* blocks with a nonzero count */
     stream *streams;   /* heap, most cost first */
     uint32_t stream_count, stream_room;
     uint32_t node_count, node_room;
     const uint8_t *kept;
-    stream *first;        /* initial streams by block, most cost first */
+    stream *first;        /* initial streams, one a block, most cost first */
     uint32_t first_count; /* number of initial streams */
-    uint32_t gathered;    /* number of initial streams that have been filled */
+    uint32_t gathered;    /* number of initial streams whose items are filled in */
 } tree_builder;
 
 static uint64_t cost_of(const tree_builder *all, uint32_t drop)
@@ -77,7 +78,7 @@ static stream next_stream(tree_builder *all)
     return first;
 }
 
-/* Counts an item for its block; returns the number of distinct blocks so far. */
+/* Counts an item for `block`; returns the number of distinct blocks so far. */
 static uint32_t count_drop(tree_builder *all, uint32_t block, uint64_t cost, uint32_t kinds)
 {
     if (all->counts[block]++ == 0)
@@ -91,8 +92,9 @@ static void charge(tree_builder *all, const stream *stream)
     crn_profile_builder_charge(all->builder, stream->node, all->metric, stream->cost);
 }
 
-/* Makes a stream for each block, consecutively from the first item of `whole`, and sets `counts` to
- * where each begins. Items at the root are finished; blocks with too little cost end here. */
+/* Makes a stream for each touched block; their items are consecutive from the first of `whole`.
+ * Sets `counts` to the first item of each stream. Charges streams at the root, below `least` or too
+ * deep at once: they do not go further up. */
 static void make_streams(tree_builder *all, const stream *whole, uint32_t kinds)
 {
     uint32_t at = whole->first;
@@ -127,7 +129,7 @@ static int compare_streams(const void *left, const void *right)
     return comes_before(left, right) ? -1 : 1;
 }
 
-/* Makes initial streams of all contexts with self cost, by block. */
+/* Makes the initial streams: for each block, one of its contexts with self cost. */
 static void begin_streams(tree_builder *all)
 {
     const crn_profile *profile = all->profile;
@@ -151,8 +153,8 @@ static void begin_streams(tree_builder *all)
     qsort(all->first, all->first_count, sizeof *all->first, compare_streams);
 }
 
-/* Fills the next initial streams, twice as many each time. Most are never followed, and filling all
- * at once would write to too many places. */
+/* Fills in the items of the next initial streams, and twice as many each time. Most streams are
+ * never followed, and filling all at once would write to scattered memory. */
 static void gather(tree_builder *all)
 {
     enum { LEAST = 64 };
@@ -224,8 +226,8 @@ static void map_tables(tree_builder *all)
     crn_profile_builder_blocks(all->builder, profile, all->blocks);
 }
 
-/* Returns the limit on paths that are followed, those with most cost first: there can be as many as
- * contexts. */
+/* Returns the limit on the contexts to make: without one, they could be as many as the
+ * profile's. */
 static uint32_t room_for(const crn_profile *profile)
 {
     uint32_t part = profile->context_count / 10;
@@ -266,8 +268,8 @@ crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const ui
 
 /* ---- union of two profiles ---- */
 
-/* Returns a view of the profile with one metric, under a new name, and no calls. Valid as long as
- * the original. */
+/* Returns a view of the profile with no calls and one metric, renamed. Valid as long as the
+ * original. */
 static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int side,
                                crn_block_info *blocks, uint64_t *no_calls)
 {
@@ -276,7 +278,7 @@ static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int 
     for (int m = 0; m < CRN_METRIC_MAX; m++)
         only.values[m] = NULL;
     only.metric_count = CRN_METRIC_FIXED + CRN_SIDES;
-    for (int i = 0; i < CRN_SIDES; i++) /* the same places on both sides */
+    for (int i = 0; i < CRN_SIDES; i++) /* the same numbers on both sides */
         only.metrics[CRN_METRIC_FIXED + i] =
             crn_metric_about(names[i], profile->metrics[metric].unit);
     only.values[CRN_METRIC_FIXED + side] = profile->values[metric];
@@ -287,8 +289,8 @@ static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int 
     return only;
 }
 
-/* Returns a set of the join's numbers: blocks that have no lexical parent in one of the profiles.
- * They get none, so that they are one block. */
+/* Returns, by number in the join, 1 if the block lacks a lexical parent in one of the profiles.
+ * Both blocks then lose their parents, so that they become one block. */
 static uint8_t *bare_blocks(const crn_block_join *join, const crn_diff_input *input)
 {
     uint8_t *bare = crn_calloc(join->count, 1);

@@ -60,7 +60,7 @@ static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
     crn_capture_texts_end(&texts);
 }
 
-/* Adds a column of records to the values of their contexts. */
+/* Adds a column, by record, to the metric's values of the records' contexts. */
 static void add_column(crn_profile *profile, const crn_snapshot *snapshot, uint32_t metric,
                        const uint64_t *column)
 {
@@ -88,7 +88,7 @@ static void put_columns(crn_profile *profile, crn_snapshot *snapshot)
     }
 }
 
-/* Makes contexts and metrics, and frees the snapshot's arrays on the way. */
+/* Makes contexts and metrics. Frees the snapshot's arrays on the way. */
 static void put_contexts(crn_profile *profile, crn_snapshot *snapshot)
 {
     const crn_records *records = &snapshot->records;
@@ -112,7 +112,7 @@ static void put_started(crn_profile *profile, uint64_t unix_ns)
         crn_profile_put_note(profile, "started", text);
 }
 
-/* Adds notes about sampling; the squared gaps are for the intervals of sampling.h. */
+/* Adds notes about sampling. The intervals of sampling.h need the squared gaps. */
 static void put_sampling(crn_profile *profile, const crn_snapshot *snapshot)
 {
     const crn_disk_header *header = &snapshot->header;
@@ -135,8 +135,7 @@ static void put_sampling(crn_profile *profile, const crn_snapshot *snapshot)
     }
 }
 
-/* Facts about the run that the capture itself knows, besides the host's notes. */
-/* Adds a warning if spans were lost. */
+/* Adds notes about lost spans. */
 static void put_lost_spans(crn_profile *profile, const crn_snapshot *snapshot)
 {
     const struct {
@@ -158,6 +157,7 @@ static void put_lost_spans(crn_profile *profile, const crn_snapshot *snapshot)
 /* Values of the note "damage", which copies of the capture keep. */
 enum { DAMAGE_PARTS = 1, DAMAGE_TRUNCATED = 2 };
 
+/* Adds notes about facts that the capture records besides the host's notes. */
 static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
 {
     static const char *const walls[] = {"off", "sampled", "exact"};
@@ -197,8 +197,8 @@ static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
     }
 }
 
-/* Without a note by the host, estimates the cost of profiling from the number of calls and the cost
- * of one. */
+/* Notes the estimated cost of profiling: calls and samples times their cost. Does nothing if the
+ * host noted the cost. */
 static void put_cost(crn_profile *profile)
 {
     double call_ns = strtod(crn_profile_note(profile, "call_ns", "0"), NULL);
@@ -211,7 +211,7 @@ static void put_cost(crn_profile *profile)
                      strtod(crn_profile_note(profile, "cpu_samples", "0"), NULL);
     double sample_ns = strtod(crn_profile_note(profile, "sample_ns", "0"), NULL);
     if (!calls && !(samples > 0))
-        return; /* the host records in another way */
+        return; /* the host did not record calls or samples */
     note(profile, "cost_ns", "%.0f", (double)calls * call_ns + samples * sample_ns);
     bool hosted = crn_profile_note(profile, "host", NULL) != NULL;
     if (!calls)
@@ -274,7 +274,9 @@ crn_profile *crn_profile_load(const char *path, crn_error *error)
         return NULL;
     }
     crn_profile *profile = crn_profile_new();
-    put_facts(profile, &snapshot); /* before the notes: those of a merged capture override these */
+    put_facts(
+        profile,
+        &snapshot); /* before the notes of the capture, which override the facts if it was merged */
     put_tables(profile, &snapshot);
     put_contexts(profile, &snapshot);
     put_cost(profile);

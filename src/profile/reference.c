@@ -17,7 +17,7 @@ typedef struct text {
     size_t length;
 } text;
 
-/* Returns true if a block matches `wanted`; one function for each way of naming. */
+/* Returns true if a block matches `wanted`, in one way of naming blocks. */
 typedef bool match(const crn_profile *profile, uint32_t block, text wanted);
 
 static bool text_is(text wanted, const char *other)
@@ -50,7 +50,7 @@ static bool match_qualified(const crn_profile *profile, uint32_t block, text wan
     return true;
 }
 
-/* Removes ":123" from the end. */
+/* Removes ":123" from the end of `wanted`; sets `*number` to 123. */
 static bool take_number(text *wanted, uint32_t *number)
 {
     size_t digits = 0;
@@ -124,7 +124,7 @@ static bool match_similar(const crn_profile *profile, uint32_t block, text wante
     return row[length] <= allowed;
 }
 
-/* Returns the number of blocks that match; the first LISTED go to `found`. */
+/* Returns the number of blocks that match; stores the first LISTED in `found`. */
 static uint32_t find(const crn_profile *profile, match *match, text wanted, uint32_t found[LISTED])
 {
     uint32_t count = 0;
@@ -215,8 +215,8 @@ static text trim(const char *start, size_t end)
     return (text){start, end};
 }
 
-/* Returns the longest run of comma-separated pieces that is a whole name, otherwise the first
- * piece. */
+/* Returns the longest run of comma-separated pieces that is the name of a block; if no run is, the
+ * first piece. */
 static text next_piece(const crn_profile *profile, const char *start, size_t *end)
 {
     uint32_t found[LISTED];

@@ -73,15 +73,16 @@ uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequ
 
 /* ---- neighbours ---- */
 
-/* Callers and callees while they are summed. */
+/* Sums over the sequence, its callers and its callees. */
 typedef struct gathering {
     const crn_profile *profile;
     const crn_sequence *sequence;
-    const uint64_t *totals; /* in the metric, of the kept contexts */
+    const uint64_t *totals; /* in `metric`, of the kept contexts */
     const uint8_t *kept;
     uint32_t metric;
-    uint8_t *ends;                           /* by context: the sequence occurs in it */
-    crn_sequence_cost cost, *before, *after; /* of the sequence itself; by block */
+    uint8_t *ends; /* by context: the sequence occurs in it */
+    crn_sequence_cost cost, *before,
+        *after; /* cost: of the sequence itself; before, after: by block */
 } gathering;
 
 static void mark_ends(gathering *all)
@@ -94,7 +95,7 @@ static void mark_ends(gathering *all)
             all->ends[c] = crn_sequence_ends(profile, all->sequence, c);
 }
 
-/* Adds the costs of an occurrence. Inclusive cost counts only for outermost occurrences. */
+/* Adds the costs of a context to `cost`; inclusive cost only if `outermost`. */
 static void add_cost(const gathering *all, crn_sequence_cost *cost, uint32_t context,
                      bool outermost)
 {
@@ -121,7 +122,7 @@ static bool costs_anything(const crn_sequence_cost *cost)
     return cost->calls || cost->self || cost->inclusive;
 }
 
-/* Lists the blocks with cost, and frees the costs. */
+/* Lists the blocks with cost, sorted. Frees `costs`. */
 static crn_neighbour *side_end(crn_sequence_cost *costs, uint32_t block_count, uint32_t *count)
 {
     *count = 0;
@@ -136,7 +137,8 @@ static crn_neighbour *side_end(crn_sequence_cost *costs, uint32_t block_count, u
     return neighbours;
 }
 
-/* Finds the block before the last `length` blocks of a context's path. */
+/* Finds the block before the last `length` blocks of a context's path. Returns false if the path is
+ * too short. */
 static bool block_before(const crn_profile *profile, uint32_t context, uint32_t length,
                          uint32_t *block)
 {
@@ -149,8 +151,8 @@ static bool block_before(const crn_profile *profile, uint32_t context, uint32_t 
     return true;
 }
 
-/* Adds an occurrence to the sequence and to its caller. Ancestors with the same block are searched
- * for another occurrence. */
+/* Adds an occurrence to the costs of the sequence and of its caller. Searches ancestors with the
+ * same block for an outer occurrence, and for one with the same caller. */
 static void add_occurrence(gathering *all, uint32_t context)
 {
     const crn_profile *profile = all->profile;
@@ -168,7 +170,7 @@ static void add_occurrence(gathering *all, uint32_t context)
         add_cost(all, &all->before[block], context, first);
 }
 
-/* Adds what an occurrence calls. */
+/* Adds a context that an occurrence calls to the costs of its block. */
 static void add_callee(gathering *all, uint32_t context)
 {
     const crn_profile *profile = all->profile;

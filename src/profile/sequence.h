@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sequence.h - callers and callees of a sequence of blocks.
+ * sequence.h - costs, callers and callees of a sequence of blocks.
  *
- * A *sequence* is blocks that call each other directly, callers first. It occurs in each context
- * whose path ends with it; a context lies *within* it if its path contains it.
+ * A *sequence* is a list of blocks that call each other directly, callers first. It occurs in each
+ * context whose path ends with it; a context lies *within* it if its path contains it. Its costs:
  *
- *   calls      of the last block from a path that ends with all others
- *   self       of the contexts where it occurs
- *   inclusive  of the contexts within it, each counted once
+ *   calls      calls of the last block from paths that end with the other blocks
+ *   self       self cost of the contexts where the sequence occurs
+ *   inclusive  self cost of all contexts within the sequence
  */
 #ifndef CRN_PROFILE_SEQUENCE_H
 #define CRN_PROFILE_SEQUENCE_H
@@ -27,7 +27,7 @@ void crn_sequence_free(crn_sequence *sequence);
 uint8_t *crn_sequence_within(const crn_profile *profile, const crn_sequence *sequence);
 
 /* Returns, by context, 1 if it lies within `focus` (NULL: anywhere) and within none of `drops`.
- * NULL if that is all contexts. Free it with crn_free. */
+ * Free it with crn_free. Returns NULL without focus and drops: all contexts. */
 uint8_t *crn_sequence_select(const crn_profile *profile, const crn_sequence *focus,
                              const crn_sequence *drops, size_t drop_count);
 
@@ -39,7 +39,7 @@ typedef struct crn_sequence_cost {
 crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
                                        uint32_t metric, const uint8_t *kept);
 
-/* The same for known totals: crn_totals(profile, metric, kept). */
+/* Does the same, given `totals`: crn_totals(profile, metric, kept). */
 crn_sequence_cost crn_sequence_measure_of(const crn_profile *profile, const crn_sequence *sequence,
                                           uint32_t metric, const uint8_t *kept,
                                           const uint64_t *totals);
@@ -61,25 +61,25 @@ typedef struct crn_neighbourhood {
 
 crn_neighbourhood crn_neighbourhood_make(const crn_profile *profile, const crn_sequence *sequence,
                                          uint32_t metric, const uint8_t *kept);
-/* The same for known totals: crn_totals(profile, metric, kept). */
+/* Does the same, given `totals`: crn_totals(profile, metric, kept). */
 crn_neighbourhood crn_neighbourhood_of(const crn_profile *profile, const crn_sequence *sequence,
                                        uint32_t metric, const uint8_t *kept,
                                        const uint64_t *totals);
 void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
 
-/* Returns a profile of what lies within the sequence: its root calls the sequence, and the subtrees
- * of all outermost occurrences are merged, with metrics and calls added. Metrics keep their
- * numbers. */
+/* Returns a profile of the contexts within the sequence: its root calls the sequence, and the
+ * subtrees of all outermost occurrences become one, with metrics and calls added. Metrics keep
+ * their numbers. */
 crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
                                 const uint8_t *kept);
 
 /* Limit on the depth of callers in crn_sequence_above. */
 enum { CRN_ABOVE_MAX = 64 };
 
-/* Returns a profile of the callers, bottom-up: the root leads to the last block of the sequence,
- * then to the one before, then to callers. A context has the calls that came that way, and in
- * `metric` the inclusive cost of the outermost occurrences that they led to. Only totals are
- * meaningful, not self cost. Other metrics are empty; metrics keep their numbers. */
+/* Returns a bottom-up profile of the callers: the root leads to the sequence's last block, to the
+ * block before it, and so on to callers. A context's total in `calls` is the calls from its path,
+ * its total in `metric` the inclusive cost of the outermost occurrences below that path. Self costs
+ * mean nothing, and other metrics are empty. Metrics keep their numbers. */
 crn_profile *crn_sequence_above(const crn_profile *profile, const crn_sequence *sequence,
                                 uint32_t metric, const uint8_t *kept);
 

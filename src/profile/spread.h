@@ -12,7 +12,7 @@
 #include "capture/format.h"
 #include "profile/model.h"
 
-/* Half of a bar's greatest width, 1/32 of its lower bound. */
+/* Half a bar: a bar's width is at most 1/32 of its lower bound. */
 #define CRN_SPREAD_ERROR (1.0 / 64)
 
 /* The number of spans with low <= duration < high, in ns. */

@@ -14,23 +14,23 @@ enum { PATHS_MOST = 100000 };
 typedef enum visit_state { NEW, OPEN, DONE } visit_state;
 
 typedef struct call {
-    uint32_t from, to; /* functions, by block; from 0: the root */
+    uint32_t from, to; /* functions, by block; `from` 0: the root */
     uint64_t count;
     bool closes_cycle;
 } call;
 
 typedef struct function {
-    uint64_t self, calls; /* calls: also those that close a cycle */
-    double followed;      /* calls whose paths are followed */
+    uint64_t self, calls; /* calls: with those that close a cycle */
+    double followed;      /* calls that close no cycle */
     double inclusive;     /* estimated */
     uint64_t self_left, calls_left;
-    uint32_t first, end; /* its calls of others */
-    uint32_t parent;     /* of its context with the largest share */
+    uint32_t first, end; /* its calls of others, in `calls` */
+    uint32_t parent;     /* the parent of its context with the largest share */
     double largest_share;
     visit_state state;
 } function;
 
-/* A path of which the rest is still to be made. */
+/* A path whose callees are still to be added. */
 typedef struct path {
     uint32_t block, context;
     double share; /* of the function's calls */
@@ -40,7 +40,7 @@ typedef struct unfolding {
     const crn_profile *profile;
     uint32_t metric, own;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* of the builder */
+    uint32_t *blocks; /* by block: the builder's block */
     function *functions;
     uint32_t call_count;
     call *calls;
@@ -67,8 +67,8 @@ static void add_call(unfolding *all, uint32_t from, uint32_t to, uint64_t count)
     all->functions[to].calls += count;
 }
 
-/* Takes the calls of a call graph: its contexts are functions below the root, and callees below
- * these. */
+/* Lists the calls of the call graph, whose tree has functions below the root and their callees
+ * below the functions. */
 static void take_calls(unfolding *all)
 {
     const crn_profile *profile = all->profile;
@@ -92,7 +92,7 @@ static void take_calls(unfolding *all)
     }
 }
 
-/* Depth first from one function; flags calls that close a cycle. */
+/* Walks depth first from one function. Marks calls that close a cycle. */
 static void visit(unfolding *all, uint32_t begin, uint32_t *stack, uint32_t *next)
 {
     uint32_t depth = 0;
@@ -120,7 +120,8 @@ static void visit(unfolding *all, uint32_t begin, uint32_t *stack, uint32_t *nex
     }
 }
 
-/* Orders the functions: walks first from the root and from functions that nothing calls. */
+/* Orders the functions, callees first, and computes their inclusive costs. Walks first from the
+ * root and from functions without callers. */
 static void order_functions(unfolding *all)
 {
     uint32_t count = all->profile->block_count;
@@ -158,7 +159,7 @@ static uint64_t part_of(uint64_t whole, double share, uint64_t *left)
 
 static void charge(const unfolding *all, uint32_t context, uint64_t amount)
 {
-    if (all->own != CRN_METRIC_CALLS) /* those are on the edges */
+    if (all->own != CRN_METRIC_CALLS) /* calls are on the edges */
         crn_profile_builder_charge(all->builder, context, all->own, amount);
 }
 
@@ -201,8 +202,8 @@ static void make_paths(unfolding *all)
     }
 }
 
-/* Charges what rounding and cut paths have left. The root is the parent of functions without a
- * path. */
+/* Charges what rounding and cut paths left over, to the function's largest path; below the root if
+ * it has no path. */
 static void add_rest(const unfolding *all)
 {
     for (uint32_t b = 1; b < all->profile->block_count; b++) {
