@@ -24,8 +24,8 @@ uint8_t *crn_block_neighbours(const crn_call_graph *graph, uint32_t blocks, cons
     return set;
 }
 
-/* Groups the other ends of arrows by block: returns where each block's begin in `*targets`. Free
- * both. */
+/* Groups the far ends of arrows by block, in `*targets`. Returns the index of each block's first
+ * target. Free both. */
 static uint32_t *group_arrows(const crn_call_graph *graph, uint32_t blocks, bool callers,
                               uint32_t **targets)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Builds profiles: for imports, merges and tests.
+ * Builds profiles for imports, merges and tests.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +9,14 @@
 #include "base/memory.h"
 #include "profile/freeze.h"
 
-/* Longer than any stack that a tool records, short enough that the search for cycles stays
- * cheap. */
+/* Longer than any stack that tools record, but short enough for a cheap search for cycles. */
 enum { PATH_LIMIT = 65536 };
 
 struct crn_profile_builder {
     crn_profile *profile; /* collects blocks, metrics, notes and warnings */
-    crn_interning *keys;  /* of blocks: the interned number + 1 is the block */
+    crn_interning *keys;  /* of blocks; a key's interned number + 1 is its block */
     crn_graph graph;
-    uint64_t *columns[CRN_METRIC_MAX]; /* by record, beginning with CAIRN_METRIC_CPU */
+    uint64_t *columns[CRN_METRIC_MAX]; /* by record; for CAIRN_METRIC_CPU and later metrics */
     uint32_t column_capacity;
 };
 
@@ -165,8 +164,8 @@ void crn_profile_builder_warn(crn_profile_builder *builder, const char *format, 
     crn_profile_put_warning(builder->profile, text);
 }
 
-/* Maps the profile's blocks to the builder's; lexical parents come first. `*apart` becomes false if
- * distinct blocks of the profile map to the same one. */
+/* Maps the profile's blocks to the builder's. Sets `*apart` to false if two blocks map to the same
+ * block. */
 static uint32_t *map_blocks(crn_profile_builder *builder, const crn_profile *profile, bool *apart)
 {
     uint32_t *map = crn_calloc(profile->block_count, sizeof *map);
@@ -199,7 +198,7 @@ static void add_metrics(crn_profile_builder *builder, const crn_profile *profile
 void crn_profile_builder_add(crn_profile_builder *builder, const crn_profile *profile)
 {
     crn_graph *graph = &builder->graph;
-    bool apart; /* if false, contexts may contain new cycles */
+    bool apart; /* false: paths may contain new cycles */
     uint32_t *blocks = map_blocks(builder, profile, &apart);
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t c = 0; c < profile->context_count; c++) {

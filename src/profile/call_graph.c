@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "profile/figures.h"
 
-/* Hash table of arrows by caller and callee, for summing. */
+/* Arrows while they are summed, with a hash table by caller and callee. */
 typedef struct gathering {
     const crn_profile *profile;
     const uint64_t *totals;
     const uint8_t *shown; /* by block; NULL: all are shown */
     crn_call_arrow *arrows;
     uint32_t count, room;
-    uint32_t *table, mask; /* index of an arrow + 1; 0 is free */
+    uint32_t *table, mask; /* index of an arrow + 1; 0: free */
 } gathering;
 
 static uint32_t slot_of(const gathering *all, uint32_t caller, uint32_t callee)
@@ -40,7 +40,7 @@ static void grow(gathering *all)
         all->table[slot_of(all, all->arrows[i].caller, all->arrows[i].callee)] = i + 1;
 }
 
-/* Returns 1 + the arrow's index; 0 if it is not shown. */
+/* Returns 1 + the index of the arrow, which it adds if missing; 0 if the arrow is not shown. */
 static uint32_t arrow_at(gathering *all, uint32_t caller, uint32_t callee)
 {
     if (all->shown && (!all->shown[caller] || !all->shown[callee]))
@@ -55,7 +55,7 @@ static uint32_t arrow_at(gathering *all, uint32_t caller, uint32_t callee)
     return all->table[at];
 }
 
-/* Returns true if no ancestor of the context is reached by the same caller and callee. */
+/* Returns true if no ancestor of the context has the same block and the same caller. */
 static bool is_outermost(const crn_profile *profile, uint32_t context)
 {
     uint32_t caller = profile->block[profile->parent[context]];

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Returns the table entry of an offset, used or free. */
+/* Returns the table entry of an offset, or the free entry for it. */
 static crn_capture_text *place_of(const crn_capture_texts *texts, uint32_t offset)
 {
     uint32_t at = offset * 0x9e3779b1u;

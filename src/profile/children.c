@@ -6,7 +6,7 @@
 void crn_children_walk(const crn_profile *profile, crn_children_visit *enter,
                        crn_children_visit *leave, void *data)
 {
-    /* 0 is "none", as the root is nobody's child. */
+    /* 0: no child or sibling, as the root is neither. */
     uint32_t *first = crn_calloc(profile->context_count, sizeof *first);
     uint32_t *next = crn_calloc(profile->context_count, sizeof *next);
     for (uint32_t c = profile->context_count - 1; c > 0; c--) {

@@ -58,7 +58,7 @@ crn_compare crn_compare_make(const crn_profile *profile, const uint32_t metrics[
         for (int side = 0; side < 2; side++)
             row.values[side] = inclusive ? costs[side].inclusive[b] : costs[side].self[b];
         if ((!row.values[0] && !row.values[1]) || (inclusive && !b))
-            continue; /* everything is the root's, in every metric */
+            continue; /* the root has all inclusive cost in each metric */
         judge(&row, &compare);
         compare.rows[compare.count++] = row;
     }

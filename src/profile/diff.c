@@ -109,7 +109,7 @@ static bool is_empty(const crn_diff_row *row)
     return !any;
 }
 
-/* Returns a set of the blocks that call others. */
+/* Returns, by block, 1 if it calls a block. */
 static uint8_t *callers_of(const crn_profile *profile)
 {
     uint8_t *callers = crn_calloc(profile->block_count, 1);
@@ -118,7 +118,8 @@ static uint8_t *callers_of(const crn_profile *profile)
     return callers;
 }
 
-/* A context is missing because of the first block on its path that the other profile has not. */
+/* Returns why the other profile lacks a context: the reason for the innermost block on its path
+ * that was left out or not sampled; else CRN_ABSENCE_GONE. */
 static crn_absence why_context(const crn_left_out *other, const crn_profile *profile,
                                const uint8_t *callers, uint32_t context)
 {

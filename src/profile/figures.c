@@ -72,8 +72,8 @@ bool crn_calls_static(const crn_profile *profile)
     return strcmp(crn_profile_note(profile, CRN_NOTE_STATIC_CALLS, ""), "1") == 0;
 }
 
-/* Takes the inclusive cost from the metric of costs while a function was on the stack, if that was
- * recorded in place of call paths. */
+/* Takes the inclusive cost from the recorded cost on the stack (CRN_STACK_METRIC), if the profile
+ * has that in place of call paths. */
 static void take_recorded_stack(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                                 crn_block_cost *cost)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Converts records into the arrays that analysis works on.
+ * Converts records into the arrays of a profile.
  */
 #include "profile/freeze.h"
 
@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "capture/reader.h"
 
-/* Returns the block that stands for blocks that are missing in the table. */
+/* Returns `*place`, the block that stands for missing blocks; adds it, with `name`, if `*place` is
+ * 0. */
 static uint32_t special_block(crn_profile *profile, uint32_t *place, const char *name)
 {
     if (!*place)
@@ -34,7 +35,8 @@ static void put_contexts(crn_profile *profile, const crn_records *records)
     }
 }
 
-/* Sorts the edges by `from` (counting sort); those of one context stay in the order of creation. */
+/* Sorts the aliases by `from` (counting sort); aliases of one context stay in the order of
+ * creation. */
 static void put_edges(crn_profile *profile, const crn_records *records)
 {
     profile->edge_count = records->alias_count;
@@ -67,7 +69,7 @@ void crn_profile_put_paths(crn_profile *profile, const crn_records *records)
     put_edges(profile, records);
 }
 
-/* ---- costs: those of an alias are added to its target ---- */
+/* ---- costs; an alias's costs count for its target ---- */
 
 void crn_profile_put_wall(crn_profile *profile, const crn_records *records, double wall_scale)
 {
@@ -84,7 +86,8 @@ void crn_profile_put_wall(crn_profile *profile, const crn_records *records, doub
     crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
 }
 
-/* Contexts are numbered in the order of their records; aliases come after their targets. */
+/* Context numbers follow the order of records, and an alias comes after its target. So the first
+ * record with a context's number is its tree edge. */
 void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
 {
     uint64_t *calls = crn_calloc(records->context_count, sizeof *calls), *ticks = NULL, any = 0;
@@ -105,14 +108,13 @@ void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
     crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
 }
 
-/* Finds, for each context, the nearest one above it with the same block: walks depth first and
- * tracks each block's nearest occurrence on the path. */
+/* Finds each context's nearest ancestor with the same block: walks depth first and tracks each
+ * block's nearest context on the path. */
 void crn_profile_put_previous(crn_profile *profile)
 {
     uint32_t count = profile->context_count;
     profile->previous = crn_calloc(count, sizeof *profile->previous);
-    uint32_t *child = crn_calloc(count, sizeof *child);     /* 0 is "none", as the root is
-                                                               nobody's child */
+    uint32_t *child = crn_calloc(count, sizeof *child);     /* first child; 0: no child */
     uint32_t *sibling = crn_calloc(count, sizeof *sibling); /* next sibling */
     uint32_t *nearest = crn_calloc(profile->block_count, sizeof *nearest); /* context + 1 */
     for (uint32_t c = count; c-- > 1;) {

@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-/* Returns the position after the bracket that closes the one at `text`; the end if it is not
- * closed. Operators that contain brackets ("operator<", "operator()") are handled in strip. */
+/* Returns the position after the bracket that closes the bracket at `text`; the end of the text if
+ * unclosed. strip() handles operators with brackets ("operator<", "operator()"). */
 static const char *skip_brackets(const char *text)
 {
     int depth = 0;
@@ -35,7 +35,7 @@ static const char *operator_end(const char *text)
     return length ? sign + length : NULL;
 }
 
-/* Returns true for a suffix that compilers append to clones: a dot and a letter. */
+/* Returns true if the text begins with a suffix that compilers append to clones. */
 static bool is_clone(const char *text)
 {
     static const char *const ends[] = {".part.",     ".constprop.", ".isra.",        ".cold",
@@ -46,7 +46,8 @@ static bool is_clone(const char *text)
     return false;
 }
 
-/* Returns the end of the text that belongs to the name, brackets included. */
+/* Returns the end of an operator or "(anonymous namespace)" at `text`, whose brackets belong to the
+ * name; NULL for other text. */
 static const char *kept_end(const char *text, bool word_begins)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -55,8 +56,8 @@ static const char *kept_end(const char *text, bool word_begins)
     return word_begins ? operator_end(text) : NULL;
 }
 
-/* Strips a name: "f<int>(int) [clone .part.0]" becomes "f". A name that is all brackets, such as
- * "[gc]" or "<gc>", stays. Free it with crn_free. */
+/* Strips a name: "f<int>(int) [clone .part.0]" becomes "f". Keeps a name in brackets, such as
+ * "[gc]" or "<gc>". Free it with crn_free. */
 static char *strip(const char *name)
 {
     char *stripped = crn_strdup(name), *to = stripped;
@@ -79,7 +80,7 @@ static char *strip(const char *name)
     return stripped;
 }
 
-/* Returns a copy of the profile, in which equal blocks are one. */
+/* Returns a copy of the profile in which equal blocks are one block. */
 static crn_profile *rebuild(const crn_profile *profile)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
@@ -89,8 +90,8 @@ static crn_profile *rebuild(const crn_profile *profile)
     return crn_profile_builder_end(builder);
 }
 
-/* Returns the part of a stripped name behind its last "::" or ".": "Calc.eval" becomes "eval",
- * "f.part.0" stays. */
+/* Returns the part of a stripped name after the last "::" or "." before a name: "Calc.eval" gives
+ * "eval", "f.0" stays. */
 static const char *last_part(const char *name)
 {
     const char *last = name;
@@ -106,7 +107,7 @@ static const char *last_part(const char *name)
 
 crn_profile *crn_names_shorten(const crn_profile *profile)
 {
-    crn_profile renamed = *profile; /* shares everything else with the original */
+    crn_profile renamed = *profile; /* shares all but `blocks` with the original */
     char **stripped = crn_calloc(profile->block_count, sizeof *stripped);
     renamed.blocks = crn_calloc(profile->block_count, sizeof *renamed.blocks);
     for (uint32_t b = 0; b < profile->block_count; b++) {
@@ -152,7 +153,7 @@ static bool is_same(const place *a, const place *b)
            strcmp(a->info->file, b->info->file) == 0 && strcmp(a->name, b->name) == 0;
 }
 
-/* Lists the blocks that can be instances of the same source. */
+/* Lists the blocks that may be instances, sorted by place and stripped name. */
 static uint32_t list_places(const crn_profile *profile, const uint8_t *apart, place *places)
 {
     uint32_t count = 0;
@@ -165,7 +166,7 @@ static uint32_t list_places(const crn_profile *profile, const uint8_t *apart, pl
     return count;
 }
 
-/* Maps all blocks of a place to the first of them, and their lexical children likewise. */
+/* Maps all instances to the first, and gives them its stripped name and lexical parent. */
 static void join(crn_block_info *blocks, uint32_t *first_of, const place *places, uint32_t count)
 {
     for (uint32_t i = 0, next; i < count; i = next) {
@@ -183,7 +184,7 @@ crn_profile *crn_instances_merge(const crn_profile *profile, const uint8_t *apar
 {
     place *places = crn_calloc(profile->block_count, sizeof *places);
     uint32_t count = list_places(profile, apart, places);
-    crn_profile joined = *profile; /* shares everything else with the original */
+    crn_profile joined = *profile; /* shares all but `blocks` with the original */
     uint32_t *first_of = crn_calloc(profile->block_count, sizeof *first_of);
     joined.blocks = crn_calloc(profile->block_count, sizeof *joined.blocks);
     for (uint32_t b = 0; b < profile->block_count; b++) {

@@ -16,7 +16,7 @@ crn_interval crn_interval_share(double hits, double samples)
     hits = within(hits, 0, samples);
     double middle = hits + z * z / 2;
     double reach = z * sqrt(hits * (samples - hits) / samples + z * z / 4);
-    /* With 0 hits or only hits, one end is the share itself; this avoids rounding errors. */
+    /* With no hits or only hits, one end is exactly 0 or 1: no rounding error. */
     double low = hits > 0 ? (middle - reach) / (samples + z * z) : 0;
     double high = hits < samples ? (middle + reach) / (samples + z * z) : 1;
     double share = hits / samples;
@@ -47,8 +47,8 @@ double crn_interval_z_of(unsigned count)
 {
     if (count <= 1)
         return CRN_INTERVAL_Z;
-    /* Bisection for the deviate at which both tails of the normal distribution hold 5 % / count.
-     * For 32-bit counts it is below 8. */
+    /* Bisects for the deviate beyond which both tails of the normal distribution hold 5 % / count:
+     * below 8 for any 32-bit count. */
     double tails = 0.05 / count, low = CRN_INTERVAL_Z, high = 8;
     for (int step = 0; step < 60; step++) {
         double middle = (low + high) / 2;

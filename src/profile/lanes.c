@@ -15,8 +15,8 @@
 
 /* ---- lanes ---- */
 
-/* Returns wall time that has passed for a thread but is not charged yet, because it may be
- * waiting. */
+/* Returns the wall time since the lane's last charge, which a waiting thread has not charged
+ * yet. */
 static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk)
 {
     uint64_t now = header->last[header->moments & 1].clock;
@@ -25,8 +25,8 @@ static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk
                                                                              : 0;
 }
 
-/* Returns the record that the lane last published as current. If the lane has had no event for
- * long, its newest promise has it. */
+/* Returns the lane's last published current record: that of its newest promise, which it has if it
+ * had no event for long. */
 static uint64_t record_of(const crn_disk_lane *disk)
 {
     return disk->promises[1].clock   ? disk->promises[1].record
@@ -72,7 +72,8 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
     return true;
 }
 
-/* Returns false if the capture cannot be read. A lane that is cut short has what could be read. */
+/* Reads one lane, or the complete part of a truncated one. `*ran`: a thread has used it. Returns
+ * false if the capture cannot be read. */
 static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
                       uint64_t *left, crn_lane_info *info, bool *ran, crn_error *error)
 {
@@ -157,8 +158,8 @@ void crn_lanes_free(crn_lanes *lanes)
 
 /* ---- processes ---- */
 
-/* Returns 2 if the file is a capture of this process, 1 if of another (its parent's perhaps), 0 if
- * it is no capture. */
+/* Returns 2 if the file is a capture of process `pid`, 1 if of another process (perhaps its
+ * parent), 0 if it is no capture. */
 static int rank(const char *path, long pid)
 {
     crn_reader reader;
@@ -170,7 +171,7 @@ static int rank(const char *path, long pid)
     return own ? 2 : 1;
 }
 
-/* Returns the path in a line of /proc/PID/maps if it is a shared file mapping, otherwise NULL. */
+/* Returns the path in a line of /proc/PID/maps; NULL if the line is no shared mapping of a file. */
 static char *shared_file(char *line)
 {
     char *path = strchr(line, '/');

@@ -9,7 +9,8 @@
 #include "profile/figures.h"
 #include "profile/freeze.h"
 
-/* Warns from this share of calls on, and not about short runs. */
+/* Warns if entered functions have more than this share of the calls, in runs with at least
+ * CALLS_LEAST calls. */
 static const double entered_most = 0.05;
 enum { CALLS_LEAST = 100000 };
 

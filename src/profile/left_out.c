@@ -25,16 +25,16 @@ static const char *const beginnings[KINDS] = {
 
 typedef struct rule {
     rule_kind kind;
-    regex_t pattern; /* not of SMALL */
+    regex_t pattern; /* unused by SMALL */
 } rule;
 
 struct crn_left_out {
-    bool sampled; /* no calls were counted */
+    bool sampled; /* the profile has no calls: its stacks were sampled */
     unsigned count;
     rule rules[RULES_MAX];
 };
 
-/* Returns the kind of rule that begins at the text, KINDS if none does. */
+/* Returns the kind of rule that begins at `text`; KINDS if it begins no rule. */
 static rule_kind kind_at(const char *text)
 {
     rule_kind kind = ONLY;
@@ -43,7 +43,7 @@ static rule_kind kind_at(const char *text)
     return kind;
 }
 
-/* Returns the end of a rule: the separator before the next rule, since patterns may contain
+/* Returns the end of a rule: the next separator that a rule follows. Patterns may contain other
  * separators. */
 static const char *end_of(const char *text)
 {
@@ -95,7 +95,7 @@ void crn_left_out_free(crn_left_out *left_out)
 crn_absence crn_left_out_why(const crn_left_out *left_out, const crn_block_info *block,
                              bool calls_nothing)
 {
-    bool wanted[2] = {true, true}; /* function, file: chosen by some --only */
+    bool wanted[2] = {true, true}; /* function, file: some --only names it */
     for (unsigned i = 0; i < left_out->count; i++) {
         const rule *rule = &left_out->rules[i];
         if (rule->kind == SMALL && calls_nothing)

@@ -10,13 +10,13 @@
 #include "profile/figures.h"
 #include "profile/freeze.h"
 
-/* Returns the number of contexts that freed more than they allocated. */
+/* Adds the metric `live`. Returns the number of contexts that freed more than they allocated. */
 static uint32_t derive(crn_profile *profile, const char *alloc, const char *freed, const char *live,
                        const char *unit)
 {
     int from = crn_profile_metric(profile, alloc), less = crn_profile_metric(profile, freed);
     if (from < 0 || less < 0)
-        return 0; /* imported profiles can have the difference already */
+        return 0; /* imported profiles may have `live` already */
     uint32_t metric = crn_profile_put_metric(profile, live, unit), wrong = 0;
     if (metric == CRN_METRIC_MAX)
         return 0;
@@ -48,7 +48,7 @@ void crn_live_derive(crn_profile *profile)
     crn_profile_put_warning(profile, text);
 }
 
-/* Parses "524288" or "exact"; of differing captures, "524288 | exact". */
+/* Parses a note such as "524288" or "exact" or, after a merge, "524288 | exact". */
 double crn_alloc_mean(const crn_profile *profile)
 {
     const char *at = crn_profile_note(profile, "alloc", "");
@@ -63,9 +63,9 @@ double crn_alloc_mean(const crn_profile *profile)
     return largest;
 }
 
-/* An allocation of s bytes is sampled with p = 1 - exp(-s / mean) and then counts 1 / p times: s
- * bytes have the variance s² (1 - p) / p, which is below s times the mean. Objects have (1 - p) / p
- * each, about mean / s for small ones: the mean size is used, as if all had one size. */
+/* An allocation of s bytes is sampled with probability p = 1 - exp(-s / mean) and then counts 1 / p
+ * times. The variance of its bytes, s² (1 - p) / p, is below s times the mean. The variance of its
+ * object, (1 - p) / p, is about mean / s for small s; s is taken as the mean size. */
 double crn_alloc_unit(const crn_profile *profile, uint32_t metric)
 {
     const crn_metric_info *info = &profile->metrics[metric];

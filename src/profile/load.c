@@ -274,9 +274,7 @@ crn_profile *crn_profile_load(const char *path, crn_error *error)
         return NULL;
     }
     crn_profile *profile = crn_profile_new();
-    put_facts(
-        profile,
-        &snapshot); /* before the notes of the capture, which override the facts if it was merged */
+    put_facts(profile, &snapshot); /* first: notes of a merged capture override facts */
     put_tables(profile, &snapshot);
     put_contexts(profile, &snapshot);
     put_cost(profile);

@@ -20,7 +20,7 @@ struct crn_merge {
     crn_profile_builder *builder;
     merged_note *notes;
     size_t note_count, note_capacity;
-    uint64_t count; /* number of profiles; one that was merged counts its parts */
+    uint64_t count; /* number of captures, with those in merged profiles */
 };
 
 typedef enum rule { RULE_AGREE, RULE_ADD, RULE_EARLIEST, RULE_LARGEST, RULE_FORGET } rule;
@@ -93,7 +93,7 @@ static void set_number(merged_note *note, uint64_t number)
     set_value(note, text);
 }
 
-/* Returns true if `value` is one of the values in a list "a | b | c". */
+/* Returns true if the list `values`, "a | b | c", contains `value`. */
 static bool holds(const char *values, const char *value)
 {
     size_t length = strlen(value);

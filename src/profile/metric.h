@@ -33,17 +33,15 @@ enum {
 #define CRN_FREED_OBJECTS "freed objects"
 #define CRN_LIVE_BYTES "live bytes"
 #define CRN_LIVE_OBJECTS "live objects"
-#define CRN_PEAK_BYTES "peak bytes" /* live bytes by context, at the moment of the process's peak  \
-                                     */
+#define CRN_PEAK_BYTES "peak bytes" /* live bytes by context when most memory was live */
 
 typedef struct crn_metric_info {
     const char *name;
     const char *unit;
-    const char
-        *rate; /* what its amount per second is called, such as "threads"; NULL: has no such name */
-    bool is_clock;  /* advances while the program runs; views show all clocks together */
-    bool is_level;  /* an amount at one moment, which may fall; false: a sum */
-    bool is_memory; /* one of the memory metrics above */
+    const char *rate; /* name of its amount per second: "threads"; NULL: unnamed */
+    bool is_clock;    /* advances while the program runs; views show all clocks together */
+    bool is_level;    /* an amount at one moment, which may fall; false: a sum */
+    bool is_memory;   /* one of the memory metrics above */
 } crn_metric_info;
 
 /* Begins with the CRN_METRIC_FIXED metrics of every profile, by number; ends with a NULL name. */

@@ -65,7 +65,7 @@ int crn_profile_metric(const crn_profile *profile, const char *name)
 uint32_t crn_profile_put_named(crn_profile *profile, const crn_block_info *info)
 {
     uint32_t count = profile->block_count;
-    if ((count & (count - 1)) == 0) /* full: capacities are powers of two */
+    if ((count & (count - 1)) == 0) /* full: the capacity is a power of two */
         profile->blocks =
             crn_realloc(profile->blocks, count ? (size_t)count * 2 : 1, sizeof *profile->blocks);
     profile->blocks[count] = *info;
@@ -99,7 +99,7 @@ void crn_profile_put_note(crn_profile *profile, const char *key, const char *val
 
 void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value)
 {
-    /* Interned: equal texts have equal addresses. */
+    /* The key is interned, so its address identifies it. */
     uint32_t number =
         crn_intern_number(profile->note_keys, (const char *)(const void *)&key, sizeof key);
     if (number < profile->note_count) {
@@ -107,7 +107,7 @@ void crn_profile_put_known_note(crn_profile *profile, const char *key, const cha
         return;
     }
     size_t count = profile->note_count;
-    if ((count & (count - 1)) == 0) /* full: capacities are powers of two */
+    if ((count & (count - 1)) == 0) /* full: the capacity is a power of two */
         profile->notes = crn_realloc(profile->notes, count ? count * 2 : 1, sizeof *profile->notes);
     profile->notes[profile->note_count++] = (crn_note){key, value};
 }

@@ -49,10 +49,9 @@ typedef struct crn_profile {
     uint32_t folded_block;
 
     uint32_t context_count;
-    uint32_t *parent; /* by context; parent[0] is 0 */
-    uint32_t *block;  /* by context */
-    uint32_t
-        *previous; /* nearest ancestor with the same block; CRN_CONTEXT_NONE: no ancestor has it */
+    uint32_t *parent;     /* by context; parent[0] is 0 */
+    uint32_t *block;      /* by context */
+    uint32_t *previous;   /* nearest ancestor with the same block, or CRN_CONTEXT_NONE */
     uint64_t *calls_tree; /* by context: calls over its tree edge; for the root, the number of
                              opened strands */
 

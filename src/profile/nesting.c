@@ -13,8 +13,7 @@ static bool is_whole_file(const crn_block_info *info)
     return !info->parent && info->line <= 1 && !info->column;
 }
 
-/* Returns true if the inner name begins with the outer one, followed by a separator of nested
- * names. */
+/* Returns true if the inner name begins with the outer name and a separator. */
 static bool says(const char *inner, const char *outer)
 {
     size_t length = strlen(outer);

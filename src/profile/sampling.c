@@ -8,13 +8,14 @@
 #include "profile/figures.h"
 #include "profile/live.h"
 
-/* Gaps are uniform in P/2..3P/2: their mean square divided by the square of their mean. */
+/* Mean square of the gaps between samples divided by the square of their mean: gaps are uniform in
+ * P/2..3P/2. */
 #define GAP_SPREAD (13.0 / 12.0)
 
 /* ns² per µs² */
 #define MICROSECONDS_SQUARED 1e6
 
-/* Returns the largest number in a note: "1000000", or of differing captures "1000000 | 4000000". */
+/* Returns the largest number in a note such as "1000000" or, after a merge, "1000000 | 4000000". */
 static double note_largest(const crn_profile *profile, const char *key)
 {
     const char *at = crn_profile_note(profile, key, "");
@@ -31,7 +32,8 @@ static double note_largest(const crn_profile *profile, const char *key)
     return largest;
 }
 
-/* Returns true if a clock was sampled. Without a note about it, that there are samples says so. */
+/* Returns true if a clock was sampled, as its note says; without a note, if the profile has
+ * samples. */
 static bool was_sampled(const crn_profile *profile, const char *key)
 {
     const char *how = crn_profile_note(profile, key, NULL);
@@ -50,8 +52,8 @@ static crn_sampling sampling_of_ticks(const crn_profile *profile, crn_sampling s
     return sampling;
 }
 
-/* Returns the mean gap between samples: as counted by the sampler, or elapsed time by number of
- * samples, where a late sample counts for several. */
+/* Returns the mean gap between samples: the sampler's, if noted; else elapsed time by samples, of
+ * which a late one counts as several. */
 static double mean_gap(const crn_profile *profile, double elapsed, double samples)
 {
     double rounds = note_largest(profile, "sample_rounds");
@@ -60,9 +62,9 @@ static double mean_gap(const crn_profile *profile, double elapsed, double sample
     return samples > 0 ? elapsed / samples : 0;
 }
 
-/* Returns the value of one independent draw: the mean square of the gaps divided by their mean.
- * That is the period; or elapsed time by samples, if that is shorter, as with the CPU time of a
- * thread that sleeps. Without recorded gaps a uniform distribution over P/2..3P/2 is assumed. */
+/* Returns the value of one independent draw: the mean square of the gaps divided by the period, or
+ * by total time by samples, if that is shorter, as with the CPU time of a thread that sleeps.
+ * Without recorded squares, assumes gaps uniform in P/2..3P/2. */
 static double clock_unit(const crn_sampling *sampling, double samples, double squares)
 {
     double gap = sampling->reached;
@@ -90,15 +92,15 @@ static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metri
     sampling.reached = mean_gap(profile, elapsed > 0 ? elapsed : sampling.total, samples);
     squares *= MICROSECONDS_SQUARED;
     sampling.unit = clock_unit(&sampling, samples, squares);
-    /* Of each gap a context has a part p and is charged all or nothing: p (1 - p) is at most a
-     * quarter. The time after the last sample is a gap, too. */
+    /* A context with a part p of a gap is charged all of the gap or nothing: the variance, p (1 -
+     * p), is at most a quarter. The time after the last sample is a gap, too. */
     if (squares > 0)
         sampling.error = sqrt(squares + sampling.reached * sampling.reached) / 2;
     return sampling;
 }
 
-/* Returns how allocated bytes were sampled: each with equal probability, so the number of samples
- * is random as well. */
+/* Returns how memory was sampled: each byte with equal probability, so the number of samples is
+ * random, too. */
 static crn_sampling sampling_of_alloc(const crn_profile *profile, uint32_t metric,
                                       crn_sampling sampling)
 {
@@ -139,7 +141,8 @@ bool crn_sampling_is_sure(const crn_sampling *sampling, uint64_t value)
            crn_sampling_hits(sampling, value) >= CRN_SAMPLING_SURE;
 }
 
-/* Returns the interval of a share. Two bounds hold; the tighter one is used. */
+/* Two bounds hold for each end of the interval: Wilson's, and that of `error`. Returns the
+ * tighter. */
 crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, double whole)
 {
     double share = whole > 0 ? (double)value / whole : 0;
@@ -165,10 +168,10 @@ crn_interval crn_sampling_interval(const crn_sampling *sampling, uint64_t value)
     return (crn_interval){share.low * sampling->total, share.high * sampling->total};
 }
 
-/* If both runs cost the same, x has the variance u m (1 - p) and y has v m (1 - p), where u and v
- * are the units and m is estimated from both, weighted by samples: m = (x v + y u) / (u + v). The
- * variance of y - x is then (x v + y u) (1 - p). With u = v that is N (x + y) of docs/SAMPLING.md.
- * If one is exact, only the other's variance remains. */
+/* If both runs cost the same m, x has the variance u m (1 - p) and y has v m (1 - p), with units u
+ * and v. Weighted by samples, both estimate m = (x v + y u) / (u + v). So the variance of y - x is
+ * (x v + y u) (1 - p); with u = v it is N (x + y) in docs/SAMPLING.md. An exact run adds no
+ * variance. */
 bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t values[2], double z)
 {
     double x = (double)values[0], y = (double)values[1];
@@ -180,14 +183,13 @@ bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t v
     double most = sampling[0].error * sampling[0].error + sampling[1].error * sampling[1].error;
     for (int run = 0; run < 2; run++)
         if (sampling[run].unit > 0 && !(sampling[run].error > 0))
-            most = variance; /* one of the two bounds is not known */
+            most = variance; /* the bound by `error` is unknown */
     if (variance > most)
         variance = most;
     return fabs(y - x) <= z * sqrt(variance);
 }
 
-/* Returns true if sampling can explain that the totals differ: of a clock, each run's end is known
- * to a gap between samples. */
+/* A clock's total is uncertain by one gap between samples, at the end of each run. */
 bool crn_sampling_totals_within_chance(const crn_sampling sampling[2], const uint64_t totals[2],
                                        double z)
 {

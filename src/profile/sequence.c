@@ -80,9 +80,8 @@ typedef struct gathering {
     const uint64_t *totals; /* in `metric`, of the kept contexts */
     const uint8_t *kept;
     uint32_t metric;
-    uint8_t *ends; /* by context: the sequence occurs in it */
-    crn_sequence_cost cost, *before,
-        *after; /* cost: of the sequence itself; before, after: by block */
+    uint8_t *ends;                           /* by context: the sequence occurs in it */
+    crn_sequence_cost cost, *before, *after; /* cost: the sequence's; others by block */
 } gathering;
 
 static void mark_ends(gathering *all)

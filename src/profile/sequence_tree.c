@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees of the callers and the callees of a sequence.
+ * Makes trees of the callers and the callees of a sequence.
  */
 #include "base/memory.h"
 #include "profile/figures.h"
@@ -8,11 +8,11 @@
 
 /* ---- callees ---- */
 
-/* A profile of the contexts within the sequence, each outermost occurrence as a path that is the
- * sequence alone: a builder then merges them. */
+/* A profile of the contexts within a sequence. Each outermost occurrence has the sequence as its
+ * whole path, so that a builder merges the occurrences. */
 typedef struct cut {
     crn_profile profile;
-    uint32_t *numbers; /* by context of the original; set where `within` */
+    uint32_t *numbers; /* maps the original's contexts within the sequence to the cut's */
 } cut;
 
 static uint32_t cut_context(cut *cut, uint32_t parent, uint32_t block)
@@ -100,7 +100,7 @@ crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *
 typedef struct above {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* from the profile's blocks to the builder's */
+    uint32_t *blocks; /* maps the profile's blocks to the builder's */
 } above;
 
 static above above_new(const crn_profile *profile)
@@ -118,7 +118,7 @@ static above above_new(const crn_profile *profile)
     return above;
 }
 
-/* Charges the path from `context` upwards, below `from` in the builder. */
+/* Appends the blocks from `context` upwards to the builder's context `from`; charges the last. */
 static void above_charge(above *above, uint32_t from, uint32_t context, uint32_t metric,
                          uint64_t amount)
 {

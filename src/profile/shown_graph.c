@@ -18,7 +18,7 @@ static int compare_arrows(const void *left, const void *right)
 }
 
 /* Returns, by context, the nearest context at or above it with a shown block; CRN_CONTEXT_NONE if
- * there is none. */
+ * no block on its path is shown. */
 static uint32_t *find_nearest(const crn_profile *profile, const uint8_t *shown)
 {
     uint32_t *nearest = crn_calloc(profile->context_count, sizeof *nearest);
@@ -54,14 +54,14 @@ static void add_up(crn_shown_graph *graph)
 
 /* ---- calls that the program may make, without paths ---- */
 
-enum { STEPS_MAX = 50000000 }; /* of the search; files are hostile */
+enum { STEPS_MAX = 50000000 }; /* limits the search: files may be hostile */
 
 typedef struct search {
     const uint8_t *shown;
     const crn_call_arrow *arrows; /* by caller */
     const uint32_t *first;        /* by block: its first arrow */
-    uint32_t *stack;              /* hidden blocks to go on from */
-    uint32_t *seen;               /* by block: the last start that reached it */
+    uint32_t *stack;              /* blocks whose arrows are still to be followed */
+    uint32_t *seen;               /* by block: the last `start` whose search reached it */
     crn_shown_graph *graph;
     uint32_t capacity, steps;
 } search;
@@ -76,7 +76,7 @@ static void found(search *search, uint32_t caller, uint32_t callee, bool indirec
     graph->arrows[graph->count++] = (crn_shown_arrow){caller, callee, 0, indirect};
 }
 
-/* Finds the shown blocks that `start` calls, directly and through hidden ones. */
+/* Finds the shown blocks that `start` calls directly or through hidden blocks. */
 static void search_from(search *search, uint32_t start)
 {
     uint32_t waiting = 0;

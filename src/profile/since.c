@@ -7,7 +7,7 @@
 #include "base/search.h"
 #include "profile/figures.h"
 
-/* Calibration can reduce a clock's total by at most 1 / CALIBRATION. */
+/* A new calibration reduces a clock's total by at most 1 / CALIBRATION of it. */
 enum { CALIBRATION = 1000 };
 
 static bool same_block(const crn_block_info *a, const crn_block_info *b)
@@ -15,8 +15,8 @@ static bool same_block(const crn_block_info *a, const crn_block_info *b)
     return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Returns, by block of `before`, its number in `now`. Blocks of the file keep their numbers;
- * substitutes for missing blocks come last and move. */
+/* Returns, by block of `before`, its number in `now`; UINT32_MAX: not found. Blocks of the file
+ * keep their numbers; "[folded]" and "[unknown]" come last and move. */
 static uint32_t *map_blocks(const crn_profile *before, const crn_profile *now)
 {
     uint32_t *map = crn_calloc(before->block_count, sizeof *map);
@@ -33,15 +33,15 @@ static uint32_t slot_of(uint32_t parent, uint32_t block, uint32_t mask)
     return (uint32_t)(hash >> 32) & mask;
 }
 
-/* Finds contexts of `now`, beginning with `from`, among those of `before`. */
+/* Finds the contexts of `now` from number `from` on among the contexts of `before` from there
+ * on. */
 static void join_rest(const crn_profile *before, const crn_profile *now, const uint32_t *blocks,
                       uint32_t from, uint32_t *origins)
 {
     uint32_t mask = 1;
     while (mask < 2 * (uint64_t)(before->context_count - from) && mask < UINT32_MAX / 2)
         mask = mask * 2 + 1;
-    uint32_t *table = crn_calloc((size_t)mask + 1, sizeof *table); /* hash table of contexts; 0 is
-                                                                      free */
+    uint32_t *table = crn_calloc((size_t)mask + 1, sizeof *table); /* contexts by hash; 0: free */
     for (uint32_t c = from; c < before->context_count; c++) {
         uint32_t slot = slot_of(before->parent[c], blocks[before->block[c]], mask);
         while (table[slot])
@@ -62,8 +62,8 @@ static void join_rest(const crn_profile *before, const crn_profile *now, const u
     crn_free(table);
 }
 
-/* Finds each context of `now` in `before`. A lane only appends contexts, so usually all have the
- * same numbers. */
+/* Returns, by context of `now`, its number in `before`. Lanes only append contexts, so numbers
+ * usually agree. */
 static uint32_t *join(const crn_profile *before, const crn_profile *now)
 {
     uint32_t *origins = crn_calloc(now->context_count, sizeof *origins);
@@ -110,7 +110,7 @@ static uint64_t *gains(const crn_since *since, const uint64_t *before, const uin
     return gained;
 }
 
-/* Returns the first edge of `profile` whose source is `from` or later. */
+/* Returns the first edge of `profile` from context `from` or a later context. */
 static uint32_t first_edge(const crn_profile *profile, uint32_t from)
 {
     uint32_t low = CRN_BELOW(profile->edges, profile->edge_count, from, from);

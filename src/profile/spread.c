@@ -19,8 +19,8 @@ static uint64_t in_ns(double time)
     return time < LATEST ? (uint64_t)time : (uint64_t)LATEST;
 }
 
-/* Returns the sum, saturated: damaged files can contain any value, and parts must not exceed their
- * sums. */
+/* Returns the sum, saturated: damaged files contain any value, and a part must not exceed its
+ * sum. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     return left + right < left ? UINT64_MAX : left + right;
@@ -28,7 +28,7 @@ static uint64_t sum(uint64_t left, uint64_t right)
 
 /* ---- bars ---- */
 
-/* Returns the lower bound of a bucket, in units of the clock. */
+/* Returns the lower bound of a bucket, in the histogram's unit. */
 static double begin_of(uint32_t bucket)
 {
     enum { BITS = CRN_HISTOGRAM_BITS, FINE = 1 << BITS };
@@ -171,7 +171,8 @@ typedef struct loading {
     crn_spreads *spreads;
     const crn_reader *reader;
     double scale;
-    uint64_t left; /* bytes of sections that lanes may still claim */
+    uint64_t left; /* bytes of histograms that lanes may still have: all lanes together at most the
+                      file's size */
     crn_error *error;
 } loading;
 
@@ -207,8 +208,8 @@ static void add_histogram(loading *loading, const crn_disk_histogram *disk)
     append(loading->spreads, &spread);
 }
 
-/* Reads the header of a lane. `*counts` is false if the lane has not carried out a reset yet: then
- * all its figures are 0. */
+/* Reads the header of a lane. Sets `*counts` to false if the lane has an older generation: its
+ * figures count as 0. */
 static bool read_lane_header(loading *loading, uint32_t lane, bool *counts)
 {
     crn_bytes bytes;

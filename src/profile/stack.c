@@ -23,7 +23,7 @@ static uint8_t *collecting(const crn_profile *profile, const uint8_t *collectors
     return within;
 }
 
-/* Replaces sums over paths by the recorded metric `name`, if there is one. */
+/* Replaces sums over paths by the recorded metric `name`, if the profile has it. */
 static void take_recorded(uint64_t *by_block, const crn_profile *profile, const char *name,
                           const uint8_t *kept)
 {

@@ -17,7 +17,7 @@ static bool is_of_file(crn_transform_kind kind)
     return kind != CRN_TRANSFORM_MERGE && kind != CRN_TRANSFORM_COLLAPSE;
 }
 
-/* Returns true if `file` is `wanted`, or ends with it after a slash. */
+/* Returns true if `file` is `wanted`, or ends with "/" and `wanted`. */
 static bool ends_with(const char *file, const char *wanted)
 {
     size_t length = strlen(file), end = strlen(wanted);
@@ -65,7 +65,7 @@ bool crn_transform_parse(const crn_profile *profile, const char *text, crn_trans
 
 /* ---- the new contexts ---- */
 
-/* Returns, by block, 1 if the transform is about it. */
+/* Returns, by block, 1 if it is the transform's block or in its file. */
 static uint8_t *chosen_blocks(const crn_profile *profile, const crn_transform *transform)
 {
     uint8_t *chosen = crn_calloc(profile->block_count, 1);
@@ -79,15 +79,15 @@ static uint8_t *chosen_blocks(const crn_profile *profile, const crn_transform *t
     return chosen;
 }
 
-/* What becomes of a context. */
+/* What a transform does with a context. */
 typedef enum fate {
     FATE_STAYS,
     FATE_JOINS_PARENT,
-    FATE_BEGINS, /* a path begins here */
-    FATE_GOES,   /* with its costs */
+    FATE_BEGINS, /* it becomes a child of the root */
+    FATE_GOES,   /* it and its costs are dropped */
 } fate;
 
-/* `outside`, by context: with FOCUS_FILE, it is below no block of the file. */
+/* `outside`, by context: with FOCUS_FILE, 1 if its path has no block of the file. */
 static fate fate_of(const crn_profile *profile, crn_transform_kind kind, const uint8_t *chosen,
                     const uint8_t *outside, uint32_t context)
 {
@@ -107,18 +107,18 @@ static fate fate_of(const crn_profile *profile, crn_transform_kind kind, const u
     return FATE_STAYS;
 }
 
-/* The transformation of a profile's contexts. */
+/* The state of a transformation. */
 typedef struct change {
     const crn_profile *profile;
     crn_transform_kind kind;
     uint8_t *chosen;    /* by block */
-    uint8_t *gone;      /* by context: it goes, with its costs */
-    uint8_t *joined;    /* by context: it became a part of one above */
-    uint32_t *contexts; /* by context: the new one */
+    uint8_t *gone;      /* by context: it is dropped with its costs */
+    uint8_t *joined;    /* by context: it joined an ancestor */
+    uint32_t *contexts; /* by context: the builder's context */
 } change;
 
-/* Returns true if the context joins its parent. With COLLAPSE everything below a joined context
- * joins it, too. */
+/* Returns true if the context joins its parent. With COLLAPSE all descendants of a joined context
+ * do. */
 static bool joins(const change *change, uint32_t context, fate fate)
 {
     return fate == FATE_JOINS_PARENT || (change->kind == CRN_TRANSFORM_COLLAPSE &&
@@ -145,7 +145,7 @@ static void map_contexts(change *change, crn_profile_builder *builder)
     }
 }
 
-/* Counts the calls of back edges whose ends are still there. */
+/* Adds the aliases whose both ends stay and whose target did not join an ancestor. */
 static void map_edges(const change *change, crn_profile_builder *builder)
 {
     const crn_profile *profile = change->profile;

@@ -16,7 +16,7 @@ static int compare_contexts(const candidate *a, const candidate *b)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-/* Sorts by total, then number, so that parents come before their descendants. */
+/* Sorts by total, then by number, so that parents precede their descendants. */
 static int compare_totals(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
@@ -76,11 +76,11 @@ static candidate *choose(crn_tree *tree, const crn_profile *profile,
     return chosen;
 }
 
-/* Writes the rows depth first. `first` is by context: 1 + the index of its first child, 0 for
- * none. */
+/* Writes the rows depth first. `first`, by context: 1 + the index of its first chosen child; 0: no
+ * child. */
 static void lay_out(crn_tree *tree, const candidate *chosen, uint32_t count, const uint32_t *first)
 {
-    /* The next sibling to write, by depth. */
+    /* By depth: the next sibling to write. */
     uint32_t *pending = crn_calloc((size_t)count + 1, sizeof *pending), *levels;
     levels = crn_calloc((size_t)count + 1, sizeof *levels);
     uint32_t height = 0;
