@@ -2,9 +2,9 @@
  *
  * format.h - the layout of captures. docs/CAPTURE_FORMAT.md describes it in words.
  *
- * Little-endian, fixed width. The first page is the header; chunks follow. A directory tells which
- * section each chunk belongs to, and where in it. A section is valid up to its `used` bytes, which
- * is stored with release order after the data.
+ * Numbers are little-endian and of fixed width. The first page is the header; chunks follow.
+ * Directories tell each chunk's section and its place in the section. A section is valid up to its
+ * `used` bytes; a writer stores `used` with release order after the data.
  */
 #ifndef CRN_CAPTURE_FORMAT_H
 #define CRN_CAPTURE_FORMAT_H
@@ -15,7 +15,7 @@
 
 enum {
     CRN_FORMAT_VERSION = 2,
-    CRN_PAGE = 4096 /* size of header and first directory; chunks are multiples of it */
+    CRN_PAGE = 4096 /* size of the header and of the first directory; chunk sizes are multiples */
 };
 
 typedef enum crn_section_kind {
@@ -23,42 +23,44 @@ typedef enum crn_section_kind {
     CRN_SECTION_BLOCKS = 2,       /* crn_disk_block, by id; entry 0 is the root */
     CRN_SECTION_METRICS = 3,      /* crn_disk_metric, by id */
     CRN_SECTION_NOTES = 4,        /* crn_disk_note */
-    CRN_SECTION_LANE = 5,         /* crn_disk_lane, then a crn_link for each record of its graph */
-    CRN_SECTION_RECORDS = 6,      /* a cairn_priv_record for each record of a lane's graph */
-    CRN_SECTION_COLUMN = 7,       /* uint64_t by record: a further metric of a lane */
-    CRN_SECTION_SPANS = 8,        /* a cairn_priv_span for each span of a lane, up to one whose
-                                     start is 0 */
-    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans, up
-                                     to one whose kind is 0 */
+    CRN_SECTION_LANE = 5,         /* crn_disk_lane, then a crn_link for each record of the lane's
+                                     graph */
+    CRN_SECTION_RECORDS = 6,      /* cairn_priv_record, for each record of a lane's graph */
+    CRN_SECTION_COLUMN = 7,       /* uint64_t by record: a lane's values of one metric */
+    CRN_SECTION_SPANS = 8,        /* cairn_priv_span, for each span of a lane; the first with start
+                                     0 is the end */
+    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans; the
+                                     first with kind 0 is the end */
     CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
-    CRN_SECTION_SPAN_RING = 11,   /* like SPANS, for lanes that overwrite their oldest spans:
-                                     parts of CRN_RING_SPANS, each beginning with a crn_disk_ring */
-    CRN_SECTION_DETAIL_RING = 12, /* like DETAILS, likewise: parts of CRN_RING_DETAILS */
-    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans, up to one
-                                     whose state is 0 */
-    CRN_SECTION_PROCESSES = 14,   /* crn_disk_process: processes of a merged capture */
+    CRN_SECTION_SPAN_RING = 11,   /* as SPANS, of a lane that overwrites its oldest spans: parts of
+                                     CRN_RING_SPANS items, the first a crn_disk_ring */
+    CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, of such a lane: parts of CRN_RING_DETAILS items,
+                                     the first a crn_disk_ring */
+    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans; the first with
+                                     state 0 is the end */
+    CRN_SECTION_PROCESSES = 14,   /* crn_disk_process, for each process of a merged capture */
     CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by lane of a merged capture */
     CRN_SECTION_KINDS = 16,       /* number of entries in `used` */
-    CRN_SECTION_TREES = 16,       /* crn_disk_tree, each followed by its nodes, from byte 8 on,
-                                     up to one without nodes */
-    CRN_SECTION_COUNTS = 17,      /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP
-                                     bytes of crn_disk_counts, each followed by its counters, up to
-                                     one whose tree is 0 */
-    CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core, up to one
-                                     whose begin is 0 */
-    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was at which moment, up
-                                     to one whose moment is 0 */
+    CRN_SECTION_TREES = 16,       /* crn_disk_tree and its nodes, repeated from byte 8 on; the first
+                                     with count 0 is the end */
+    CRN_SECTION_COUNTS = 17,      /* a group of a lane's counters, CRN_COUNTS_GROUP bytes; the
+                                     chunk's `metric` is the group's number, from 0. crn_disk_counts
+                                     and its counters, repeated; the first with tree 0 is the end */
+    CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core; the first
+                                     with begin 0 is the end */
+    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was, and when; the first
+                                     with `at` 0 is the end */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
     CRN_STATE_RECORDING = 1,
     CRN_STATE_CLOSED = 2,
-    CRN_STATE_STOPPED = 3 /* recording has stopped, see stopped_by; the data is consistent */
+    CRN_STATE_STOPPED = 3 /* recording stopped early (stopped_by); the data is consistent */
 } crn_capture_state;
 
 typedef enum crn_clock_kind {
     CRN_CLOCK_MONOTONIC = 1, /* nanoseconds */
-    CRN_CLOCK_TSC = 2        /* ticks of the time stamp counter */
+    CRN_CLOCK_TSC = 2        /* units of the time stamp counter */
 } crn_clock_kind;
 
 /* One moment in the profile's clock and in ns of CLOCK_MONOTONIC. */
@@ -67,7 +69,7 @@ typedef struct crn_disk_moment {
     uint64_t monotonic_ns;
 } crn_disk_moment;
 
-/* Reasons for refusing more space. */
+/* Why the file could not grow. */
 typedef enum crn_refusal {
     CRN_REFUSED_NONE = 0,
     CRN_REFUSED_LIMIT = 1, /* file_limit */
@@ -81,38 +83,38 @@ typedef struct crn_disk_header {
     char library_version[16];
     uint64_t directory;             /* offset of the first crn_disk_directory */
     uint64_t size;                  /* bytes of the file in use */
-    uint64_t started_unix_ns;       /* CLOCK_REALTIME */
+    uint64_t started_unix_ns;       /* when recording began, by CLOCK_REALTIME */
     uint32_t process;               /* pid */
     uint32_t stopped_by;            /* cairn_error */
     uint32_t clock_kind;            /* crn_clock_kind */
     uint32_t wall;                  /* cairn_wall */
-    crn_disk_moment first, last[2]; /* calibration of the clock; see moments */
-    uint64_t moments;               /* number of moments so far: the newest is last[moments & 1] */
+    crn_disk_moment first, last[2]; /* calibrate the clock */
+    uint64_t moments;               /* moments stored so far; last[moments & 1] is the newest */
     uint64_t sample_period_ns, tick_period, seed, file_limit;
     uint32_t path_limit, context_budget;
-    uint64_t used[CRN_SECTION_KINDS]; /* bytes, of sections that exist once */
+    uint64_t used[CRN_SECTION_KINDS]; /* bytes, of sections that exist once, by kind */
     uint32_t cpu;                     /* cairn_cpu */
     uint32_t sampler;                 /* cairn_sampler */
-    uint64_t rounds, rounds_ns;       /* of the sampling thread, and the sum of the gaps between
-                                         them */
-    uint64_t sampler_ns;              /* its processor time */
+    uint64_t rounds, rounds_ns;       /* rounds of the sampling thread, and the sum of the gaps
+                                         between them */
+    uint64_t sampler_ns;              /* processor time of the sampling thread */
     uint64_t generation;              /* number of resets */
-    uint64_t boot[2]; /* boot id, identifies the machine's CLOCK_MONOTONIC; 0 0 if not known */
+    uint64_t boot[2]; /* boot id, which identifies the machine's CLOCK_MONOTONIC; 0 0: unknown */
     uint32_t refused; /* crn_refusal of the last request for space */
     uint32_t reserved;
 } crn_disk_header;
 
 typedef struct crn_disk_chunk {
-    uint16_t kind;   /* crn_section_kind; readers skip unknown ones */
-    uint16_t metric; /* of a column */
-    uint32_t lane;   /* of a lane's section or column */
+    uint16_t kind;   /* crn_section_kind; readers skip unknown kinds */
+    uint16_t metric; /* of a column; of counters, the group */
+    uint32_t lane;   /* of a section that each lane has */
     uint64_t place;  /* offset within the section */
     uint64_t offset; /* offset within the file, a multiple of CRN_PAGE */
     uint64_t size;
 } crn_disk_chunk;
 
 typedef struct crn_disk_directory {
-    uint64_t next; /* offset of the next directory, 0 if none */
+    uint64_t next; /* offset of the next directory; 0: this is the last */
     uint32_t capacity;
     uint32_t count;
     crn_disk_chunk chunks[];
@@ -133,11 +135,11 @@ typedef struct crn_disk_note {
     uint32_t key, value;
 } crn_disk_note;
 
-/* Time that a context without events has spent waiting or computing, and that will be charged
- * later. The first of two begins at the lane's stamps, the second where the first ends. */
+/* A promise: time of a context without events, which its lane will charge later. A lane has two:
+ * the first begins at the lane's stamps, the second at the end of the first. */
 typedef struct crn_disk_promise {
-    uint64_t clock; /* end of the promised time; 0: none */
-    uint64_t cpu;   /* the same moment in the thread's processor time, ns */
+    uint64_t clock; /* end of the promised time; 0: no promise */
+    uint64_t cpu;   /* the same moment by the thread's processor time, ns */
     uint64_t record;
 } crn_disk_promise;
 
@@ -146,52 +148,57 @@ typedef struct crn_disk_key {
 } crn_disk_key;
 
 typedef enum crn_detail_kind {
-    CRN_DETAIL_INTEGER = 1, /* value: the attribute's, two's complement */
+    CRN_DETAIL_INTEGER = 1, /* value: the attribute, two's complement */
     CRN_DETAIL_NUMBER = 2,  /* value: the bits of a double */
-    CRN_DETAIL_TEXT = 3,    /* value, more: its first 16 bytes; `key` is the key */
-    CRN_DETAIL_MORE = 4,    /* of the text before it: 16 further bytes */
-    CRN_DETAIL_HANDOFF = 5, /* value: the span that asked for this one; more: when the token was
-                             * taken; key: number of the adoption, the same for all that began
-                             * below one */
-    CRN_DETAIL_WAITS = 6,   /* value: the span whose end it waited for; more: clock when recorded */
-    CRN_DETAIL_FOLLOWS = 7, /* value: the span that this one continues; more: likewise */
-    CRN_DETAIL_STRAND = 8,  /* value: number of the strand, of root spans */
-    CRN_DETAIL_WEIGHT = 9,  /* value: bits of a double; number of trees that this one stands for,
-                               of root spans */
+    CRN_DETAIL_TEXT = 3,    /* value, more: the text's first 16 bytes; `key`: the attribute's key */
+    CRN_DETAIL_MORE = 4,    /* value, more: 16 further bytes of the text before */
+    CRN_DETAIL_HANDOFF = 5, /* value: the span that asked for this span; more: clock when it took
+                               the token; key: number of the adoption, equal for all spans that
+                               began under it */
+    CRN_DETAIL_WAITS = 6,   /* value: the span whose end this span waited for; more: clock when
+                               recorded */
+    CRN_DETAIL_FOLLOWS = 7, /* value: the span that this span continues; more: clock when
+                               recorded */
+    CRN_DETAIL_STRAND = 8,  /* of root spans. value: number of the strand */
+    CRN_DETAIL_WEIGHT = 9,  /* of root spans. value: number of span trees that this tree stands for,
+                               the bits of a double */
     CRN_DETAIL_CPU = 10,    /* value: processor time of the thread in the span, ns */
-    CRN_DETAIL_NAME = 16,   /* value: the attribute's text, as offset into the strings */
-    CRN_DETAIL_COUNTER = 18, /* key: the counter; value: the bits of a double; more: clock */
-    CRN_DETAIL_REMOTE = 17,  /* value, more: the 16 bytes of a trace id, in written order; a
-                                CRN_DETAIL_MORE right behind it has the 8 bytes of the requesting
-                                span's id in `value`, likewise; key: the flags */
-    CRN_DETAIL_EVENT = 19    /* key: cairn_level; value: clock; more: its text, as offset into the
-                                strings; 0: the text is in the CRN_DETAIL_MORE right behind it */
+    CRN_DETAIL_NAME = 16,   /* value: the attribute's text, an offset into the strings */
+    CRN_DETAIL_COUNTER = 18, /* key: the counter; value: its value, the bits of a double; more:
+                                clock */
+    CRN_DETAIL_REMOTE = 17,  /* value, more: the 16 bytes of a trace id, in written order; key: the
+                                flags. A CRN_DETAIL_MORE follows at once; value: the 8 bytes of the
+                                requesting span's id */
+    CRN_DETAIL_EVENT = 19    /* key: cairn_level; value: clock; more: the event's text, an offset
+                                into the strings; 0: the CRN_DETAIL_MORE that follows at once has
+                                the text */
 } crn_detail_kind;
 
 typedef struct crn_disk_detail {
-    uint32_t span; /* number */
-    uint16_t kind; /* crn_detail_kind; readers skip unknown ones */
+    uint32_t span; /* the span's number on its lane */
+    uint16_t kind; /* crn_detail_kind; readers skip unknown kinds */
     uint16_t key;
     uint64_t value, more;
 } crn_disk_detail;
 
-/* Number of a span on its lane: place + 1. In a ring, places wrap around: a number refers to the
- * half of the round in which the reference was written if the part has that half's parity,
- * otherwise to the half before. CRN_SPAN_GONE refers to a span that was not recorded or was
+/* A span's number on its lane is its place + 1. In a ring numbers wrap around after a round of two
+ * halves. A reference means a span of the half in which it was written, if the span's part has that
+ * half's parity; else of the half before. CRN_SPAN_GONE is the number of a span that was dropped or
  * overwritten. */
 enum { CRN_RING_SPANS = 8192, CRN_RING_DETAILS = 2048, CRN_SPAN_GONE = 0x7fffffff };
 
-/* Head of a part of a ring, in the place of a span or detail: 24 bytes of 24 or 32. */
+/* Head of a part of a ring, at the begin of the first item: the first 24 bytes of a span (32) or
+ * all of a detail (24). */
 typedef struct crn_disk_ring {
     uint64_t nothing;
-    uint64_t part;   /* number of the part, from 1; 0: unused. In a part of spans, this item has
-                        the number ((part - 1) modulo 2 * `half`) * CRN_RING_SPANS + 1 */
+    uint64_t part;   /* number of the part, from 1; 0: unused. In a part of spans, the head has the
+                        span number ((part - 1) modulo 2 * `half`) * CRN_RING_SPANS + 1 */
     uint32_t half;   /* of spans: number of parts in half a round of span numbers */
-    uint32_t before; /* of details: the half in which they were written, from 0 */
+    uint32_t before; /* of details: the half in which all were written, from 0 */
 } crn_disk_ring;
 
-/* Makes the name of a span in its capture: lane number + 1 in bits 32 to 51; place + 1, which never
- * wraps, in bits 0 to 31 and 52 to 63. */
+/* Returns a span's name: lane number + 1 in bits 32 to 51; place + 1 in bits 0 to 31 and 52 to 63.
+ * Places in names do not wrap around. */
 static inline uint64_t crn_span_name_make(uint32_t lane, uint64_t place)
 {
     uint64_t number = place + 1;
@@ -208,28 +215,31 @@ static inline uint64_t crn_span_name_place(uint64_t name)
     return ((name >> 52) << 32 | (uint32_t)name) - 1;
 }
 
-/* Histogram of durations, in units of the clock. Values up to 32 have a bucket each; above, each
- * power of two has 32 buckets, so that a bucket's width is at most 1/32 of its lower bound. */
+/* Buckets of a histogram of durations, in units of the clock. Each duration below 32 has a bucket;
+ * above, each power of two has 32 buckets, so a bucket's width is at most 1/32 of its lower
+ * bound. */
 enum { CRN_HISTOGRAM_BITS = 5, CRN_HISTOGRAM_BUCKETS = 47 << CRN_HISTOGRAM_BITS };
 
 typedef enum crn_histogram_kind {
     CRN_HISTOGRAM_BLOCK = 1,   /* all of a block's spans */
     CRN_HISTOGRAM_INTEGER = 2, /* spans with this value of the attribute `key` */
     CRN_HISTOGRAM_NUMBER = 3,
-    CRN_HISTOGRAM_TEXT = 4, /* its first CRN_HISTOGRAM_TEXT_MAX bytes */
-    CRN_HISTOGRAM_OTHER = 5 /* spans with other values, beyond the limit on values */
+    CRN_HISTOGRAM_TEXT = 4, /* compares the first CRN_HISTOGRAM_TEXT_MAX bytes */
+    CRN_HISTOGRAM_OTHER = 5 /* spans with values beyond the limit on the number of values */
 } crn_histogram_kind;
 
 enum { CRN_HISTOGRAM_TEXT_MAX = 128 };
 
 typedef struct crn_disk_histogram {
-    uint32_t state; /* 1: valid; stored after kind, block, key, value and text */
+    uint32_t state; /* 1: valid; stored last, after kind, block, key, value and text */
     uint32_t kind;  /* crn_histogram_kind */
     uint32_t block, key;
     uint64_t value;                 /* of a number: its bits; of a text: its length */
-    uint64_t total, self, min, max; /* units of the clock; self: without children on the strand */
-    uint64_t cpu;                   /* ns, of cpu_count spans */
-    uint64_t cpu_count, cpu_wall;   /* cpu_wall: duration of these spans, units of the clock */
+    uint64_t total, self, min, max; /* units of the clock; self: without children on the same
+                                       strand */
+    uint64_t cpu;                   /* processor time of cpu_count spans, ns */
+    uint64_t cpu_count, cpu_wall;   /* cpu_wall: total duration of these spans, units of the
+                                       clock */
     uint64_t spare[6];
     uint8_t text[CRN_HISTOGRAM_TEXT_MAX];
     uint64_t buckets[CRN_HISTOGRAM_BUCKETS]; /* number of spans by duration */
@@ -239,95 +249,97 @@ typedef struct crn_disk_histogram {
 typedef struct crn_disk_process {
     uint32_t name;       /* command; offset into the strings */
     uint32_t process;    /* pid */
-    uint32_t first_lane; /* its lanes end where the next one's begin */
+    uint32_t first_lane; /* the lanes end before the next process's first_lane */
     uint32_t spare;
-    uint64_t started_unix_ns, monotonic_ns; /* when its capture began */
-    uint64_t boot[2];                       /* as in the header of its capture */
-    uint64_t start;                         /* that moment by this capture's clock */
+    uint64_t started_unix_ns, monotonic_ns; /* when the process's capture began */
+    uint64_t boot[2];                       /* boot id, as in the header of that capture */
+    uint64_t start;                         /* when that capture began, by this capture's clock */
     uint64_t dangling;                      /* edges of its spans to missing spans */
-    uint64_t trace_id[2], span_key;         /* from its notes, 0 if missing */
-    uint64_t clock_shift; /* ns, two's complement: shift against its machine's clock, if machines
-                             share none */
-    uint64_t length;      /* ns: up to the last moment of its capture */
+    uint64_t trace_id[2], span_key;         /* from notes of that capture; 0: missing */
+    uint64_t clock_shift; /* ns, two's complement: by how much merging shifted the clock of the
+                             process's machine */
+    uint64_t length;      /* ns, up to the last moment of the process's capture */
     uint64_t spare_words[1];
 } crn_disk_process;
 
-/* Blocks inlined into one another. A tree's number is its offset in the section in units of 8
- * bytes. */
+/* A counter tree: the blocks that were inlined into one function. Its number is its offset in the
+ * section, in units of 8 bytes. */
 typedef struct crn_disk_tree {
-    uint32_t count; /* of nodes; stored after them */
+    uint32_t count; /* number of nodes; stored after them */
     uint32_t spare;
 } crn_disk_tree;
 
-/* Nodes refer to each other by number, from 1; parents come first. */
+/* A node of a counter tree. Nodes refer to each other by number, from 1; parents come first. */
 typedef struct crn_disk_node {
-    uint16_t above; /* node that this one is inlined into; 0: the function itself */
-    uint16_t same;  /* earlier node whose counter it shares; 0: has its own */
+    uint16_t above; /* node that this node is inlined into; 0: the function */
+    uint16_t same;  /* earlier node whose counter this node shares; 0: it has its own */
     uint32_t block;
 } crn_disk_node;
 
 enum { CRN_COUNTS_GROUP = 1 << 16 };
 
-/* Calls of a tree's nodes, a counter for each. */
+/* Head of the counters of one context: one for each node of the tree, its calls. */
 typedef struct crn_disk_counts {
-    uint32_t tree;   /* number; stored after the record */
-    uint32_t record; /* context; 0: unused */
+    uint32_t tree;   /* number of the tree; stored after `record` */
+    uint32_t record; /* record of the context; 0: unused */
 } crn_disk_counts;
 
-/* A time in which a lane's thread had no core for waiting + ready ns. If that is the whole time,
- * the wait came first; otherwise it is not known when. Times are of CLOCK_MONOTONIC, ns. The first
- * entry of a thread has no length: before it nothing is known. */
+/* A period in which a lane's thread was off core for waiting + ready ns. If the thread was off core
+ * all the time, it waited first; otherwise the order is unknown. Times are of CLOCK_MONOTONIC, ns.
+ * A thread's first entry has begin = end: nothing is known of the time before. */
 typedef struct crn_disk_off_core {
-    uint64_t begin; /* stored last; 0: no entry yet */
-    uint64_t end;   /* 0: it has none yet */
+    uint64_t begin; /* stored last; 0: unused */
+    uint64_t end;   /* 0: the period has not ended */
     uint64_t waiting;
     uint64_t ready;    /* able to run */
-    uint32_t woken_by; /* number + 1 of the lane that ended the wait; 0: not known */
+    uint32_t woken_by; /* number + 1 of the lane that ended the wait; 0: unknown */
     uint32_t spare;
 } crn_disk_off_core;
 
-/* A sample of processor time: the thread was in a context at a moment, and had used so much time
- * since its last sample. Time beyond 2^32 - 1 ns follows in further samples of the same moment. Or
- * a change of threads: from the moment on, the lane is another one's. */
+/* A sample: the thread's context at a moment, and its processor time since its last sample; more
+ * than 2^32 - 1 ns are several samples of one moment. Or, with record 0, a change of threads: from
+ * this moment on, another thread uses the lane. */
 typedef struct crn_disk_sample {
-    uint64_t at;     /* ns of CLOCK_MONOTONIC; stored last; 0: no sample yet */
-    uint32_t record; /* context: of the lane's graph, or if that is empty, as in merged captures, of
-                        lane 0's; 0: a change of threads */
-    uint32_t cpu;    /* ns; of a change: the kernel's id of the thread */
+    uint64_t at;     /* ns of CLOCK_MONOTONIC; stored last; 0: unused */
+    uint32_t record; /* context, in the lane's graph; in lane 0's graph if the lane's is empty, as
+                        in merged captures; 0: a change of threads */
+    uint32_t cpu;    /* ns; in a change, the kernel's id of the new thread */
 } crn_disk_sample;
 
 typedef struct crn_disk_origin {
-    uint64_t name; /* of the lane's first span, in the capture that recorded it */
+    uint64_t name; /* name of the lane's first span in the capture that recorded it */
 } crn_disk_origin;
 
 typedef struct crn_disk_lane {
-    uint64_t used; /* records of the graph, the unused record 0 included */
+    uint64_t used; /* number of records of the graph, with the unused record 0 */
     uint32_t name;
     uint32_t open;
-    uint64_t stamp;   /* clock, up to which wall time is charged */
-    uint64_t current; /* record that ran when this was last looked at */
-    uint64_t strands; /* opened so far */
-    uint64_t misuses; /* leaves without enters, stale marks, replaced roots */
+    uint64_t stamp;   /* clock up to which wall time is charged */
+    uint64_t current; /* record that was current at `stamp` */
+    uint64_t strands; /* number of strands opened so far */
+    uint64_t misuses; /* leaves without enter, stale marks, tail calls at the root */
     uint64_t samples;
     uint64_t tick_samples;
-    uint64_t dropped;   /* enters and replaces that there was no memory for */
-    uint64_t settled;   /* goes up before and after time is charged: odd in between */
-    uint64_t cpu_stamp; /* the thread's processor time, ns, up to which it is charged */
+    uint64_t dropped;   /* enters and replaces not counted, for lack of memory */
+    uint64_t settled;   /* incremented before and after time is charged: odd in between */
+    uint64_t cpu_stamp; /* the thread's clock, ns, up to which processor time is charged */
     uint64_t cpu_samples;
-    uint64_t wall_squares, cpu_squares; /* of the gaps that were sampled, microseconds squared */
-    uint64_t promises_changed;          /* goes up before and after promises change */
+    uint64_t wall_squares, cpu_squares; /* sums of squared gaps between samples, microseconds
+                                           squared */
+    uint64_t promises_changed;          /* incremented before and after promises change: odd in
+                                           between */
     crn_disk_promise promises[2];
-    uint64_t generation; /* of its figures: they count as 0 if it is not the header's */
-    uint64_t spans_dropped, details_dropped; /* that there was no space for */
-    /* Of those: there is as much as may be kept; it was not prepared in time. */
+    uint64_t generation; /* of the lane's figures, which count as 0 if the header's differs */
+    uint64_t spans_dropped, details_dropped; /* spans and details not recorded */
+    /* Parts of spans_dropped: at the limit on spans; because no space was ready in time. */
     uint64_t spans_limited, spans_late;
-    uint64_t spans_recycled; /* recorded, and made room for later ones */
-    uint64_t spans_skipped;  /* below root spans that were not sampled */
+    uint64_t spans_recycled; /* recorded, then overwritten by later spans */
+    uint64_t spans_skipped;  /* not sampled, like their root spans */
     uint64_t trees_skipped;
-    uint64_t histograms_dropped; /* spans that are in none: there was no space for one */
-    uint64_t histogram_unit;     /* in a capture that was merged: bits of a double, ns per unit of
-                                  * the lane's histograms; 0: the clock's */
-    uint32_t thread;             /* the kernel's id of its first thread; 0: not known */
+    uint64_t histograms_dropped; /* spans that no histogram counts, for lack of space */
+    uint64_t histogram_unit;     /* of a merged capture: ns per unit of the lane's histograms, the
+                                    bits of a double; 0: the clock's unit */
+    uint32_t thread;             /* the kernel's id of the lane's first thread; 0: unknown */
     uint32_t spare;
 } crn_disk_lane;
 

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * loss.h - captures whose file cannot be written through its mappings any more: somebody truncated
- * it, its file system has no space for a block that it must copy, or a memory control group refuses
- * a page. Touching such a page raises SIGBUS.
+ * loss.h - handles a capture whose file can no longer be written through its mappings: somebody
+ * truncated it, its file system lacks space to copy a block, or a memory control group refuses a
+ * page. Touching such a page raises SIGBUS.
  *
- * A capture is then *lost*: all its mappings become private memory, zeroed. So whoever reads a
- * field there may find 0 at any time. Nothing reaches the file any more.
+ * The capture is then *lost*: all its mappings become zeroed private memory, and nothing reaches
+ * the file any more. So any field in a mapping can become 0 at any time.
  */
 #ifndef CRN_CAPTURE_LOSS_H
 #define CRN_CAPTURE_LOSS_H
 
 #include "capture/writer.h"
 
-/* Reserves address space for the capture's file. NULL if there is none. */
+/* Reserves address space for mappings of the capture's file. Returns NULL if it is exhausted. */
 char *crn_capture_reserve(crn_capture *capture, uint64_t size);
 
-/* Maps bytes of the file `place` bytes behind the base of a reservation. */
+/* Maps bytes of the file at `place` bytes after the base of a reservation. Returns false on an
+ * error. */
 bool crn_capture_map(char *base, uint64_t place, int file, uint64_t offset, uint64_t size);
 
-/* The reservation belongs to the capture's struct at another address. */
+/* Gives a reservation to `to`, the capture's struct at a new address. */
 void crn_capture_pass_on(char *base, crn_capture *to);
 
-/* Unmaps and releases; `base` may be NULL. */
+/* Unmaps a reservation and releases it; `base` may be NULL. */
 void crn_capture_release(char *base, uint64_t size);
 
-/* Makes the capture a lost one, and says so in the file if its header is still there. Signal
- * safe. */
+/* Marks the capture as lost, also in the file if that still has its header. Signal safe. */
 void crn_capture_lose(crn_capture *capture);
 
 static inline bool crn_capture_is_lost(const crn_capture *capture)
@@ -33,11 +33,11 @@ static inline bool crn_capture_is_lost(const crn_capture *capture)
     return __atomic_load_n(&capture->lost, __ATOMIC_ACQUIRE);
 }
 
-/* Call when an access to `address` raised SIGBUS. If the address is in a mapping of a capture's
- * file, loses the capture and returns true: the access can be repeated. Signal safe. */
+/* Handles a SIGBUS that an access to `address` raised. If the address is in a mapping of a capture,
+ * loses the capture and returns true: the access can be repeated. Signal safe. */
 bool crn_capture_catch(const void *address);
 
-/* Call in a child of fork. */
+/* Forgets threads of the parent. Call it in a child of fork. */
 void crn_capture_catch_in_child(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * mapping.h - reads sections of a capture in place, mapped in place of copied.
+ * mapping.h - maps a capture to read sections without copying them.
  *
- * For data that is too large to copy and is read repeatedly. The file may be live, damaged or
- * hostile: check every number at each use. A file that is truncated meanwhile reads as zeros.
+ * It is for large sections that are read repeatedly. The file may be live, damaged or hostile:
+ * check every number at each use. Parts that are truncated meanwhile read as zeros.
  */
 #ifndef CRN_CAPTURE_MAPPING_H
 #define CRN_CAPTURE_MAPPING_H
@@ -11,17 +11,17 @@
 #include "capture/reader.h"
 
 typedef struct crn_mapping {
-    const char *base; /* NULL: it cannot be mapped */
+    const char *base; /* NULL: could not be mapped */
     uint64_t size;
-    struct crn_mapping *next; /* list of open mappings */
+    struct crn_mapping *next; /* in the list of open mappings */
 } crn_mapping;
 
 /* Maps the whole capture. The mapping does not move until it is closed. */
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader);
 void crn_mapping_close(crn_mapping *mapping);
 
-/* Gives the pages that were read back to the system. Whatever is read again comes from the file, or
- * the system's cache of it. */
+/* Gives the mapping's pages back to the system. Later reads come from the file again, or from the
+ * page cache. */
 void crn_mapping_rest(const crn_mapping *mapping);
 
 /* Consecutive items of a section. */
@@ -33,11 +33,11 @@ typedef struct crn_part {
 typedef struct crn_parts {
     uint64_t count;
     crn_part *parts;
-    char *copy; /* owned copy, if the chunks could not be used in place */
+    char *copy; /* owned; NULL if the parts are in the mapping */
 } crn_parts;
 
-/* Returns the items, `item` bytes each (a multiple of a word), of a lane's section. If chunks do
- * not consist of whole items, or `mapping` is NULL or not mapped, they are copied into one part. */
+/* Finds the items, `item` bytes each (a multiple of a word), of a lane's section. Copies them into
+ * one part if a chunk does not consist of whole items, or if `mapping` is NULL or not mapped. */
 bool crn_mapping_section(const crn_mapping *mapping, const crn_reader *reader,
                          crn_section_kind kind, uint32_t lane, uint64_t item, crn_parts *parts,
                          crn_error *error);

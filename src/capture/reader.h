@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.h - reads captures, live or not, without trusting them.
+ * reader.h - reads captures, live or complete, and trusts nothing in them.
  *
- * All data are copied, because the program keeps writing.
+ * It copies all data, because the program may still write.
  */
 #ifndef CRN_CAPTURE_READER_H
 #define CRN_CAPTURE_READER_H
@@ -22,37 +22,38 @@ typedef struct crn_reader {
     bool truncated; /* the file is shorter than its header says */
 } crn_reader;
 
-/* Bytes of a section. */
+/* A copy of bytes of a section. */
 typedef struct crn_bytes {
     char *data;
     uint64_t size;
-    bool whole; /* nothing is missing */
+    bool whole; /* all requested bytes are there */
 } crn_bytes;
 
 /* Opens a capture and reads its directory. */
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
 
-/* The same for an open file, which stays the caller's. `name` is for messages. */
+/* Does the same for an open file; the caller closes it. Messages call it `name`. */
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
 
-/* Reads the header and the directories again: a live capture grows. */
+/* Reads the header and the directories again, as a live capture grows. On an error the reader has
+ * no chunks. */
 bool crn_reader_refresh(crn_reader *reader, crn_error *error);
 
 void crn_reader_close(crn_reader *reader);
 
-/* Reads up to `most` bytes of a section into memory that the caller frees. A missing section is
- * empty. Returns false without memory or on a read error. */
+/* Reads up to `most` bytes of a section into bytes->data, which the caller frees. A missing section
+ * is empty. Returns false if out of memory, on a read error, or if the section's chunks overlap. */
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                         uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
 
-/* Like crn_reader_section, for a lane's section: subtracts its size from `*left`. Lanes that claim
- * the same bytes would otherwise all be read. */
+/* Does the same for a lane's section, and subtracts its size from `*left`. Fails if too little is
+ * left: lanes of a hostile file can claim the same bytes. */
 bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                              uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
                              crn_error *error);
 
-/* Reads up to `most` records of a lane, likewise. Those of format version 1 have fewer cached
- * callees: they are converted, without callees. */
+/* Reads up to `most` records of a lane, as crn_reader_lane_section does. Converts records of format
+ * version 1, without their callees. */
 bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
                         crn_bytes *bytes, crn_error *error);
 
@@ -60,32 +61,35 @@ bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, 
 uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                          uint16_t metric);
 
-/* Like crn_reader_section, from offset `from` on: for sections too large to copy at once. */
+/* Does the same as crn_reader_section from offset `from` on, for sections too large to copy at
+ * once. */
 bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
                      crn_error *error);
 
-/* Returns the first chunk of a section; if the section is missing, a chunk of another one. */
+/* Returns the index of a section's first chunk; if the section is missing, of a chunk of another
+ * section, or chunk_count. */
 size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t lane);
 
-/* Reads one word of a section as it is now; 0 if it is missing. */
+/* Reads the current value of one word of a section, at offset `place`; 0 if the section lacks
+ * it. */
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t place, uint64_t *word, crn_error *error);
 
-/* Returns the current number of resets. */
+/* Returns the capture's current generation. */
 uint64_t crn_reader_generation(const crn_reader *reader);
 
-/* Moves `*lane` to the next lane at or after it. Returns false if there is none. */
+/* Sets `*lane` to the first existing lane from `*lane` on. Returns false if no lane follows. */
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
 
-/* Returns the string at an offset; "" if none begins there. An offset into the middle of a string
- * is invalid: otherwise a table of n bytes could have n²/2 bytes of strings. */
+/* Returns the string that begins at an offset; "" if no string begins there. Offsets into the
+ * middle of a string are invalid: with them, n bytes could be n²/2 bytes of strings. */
 const char *crn_string_at(const crn_bytes *strings, uint64_t offset);
 
 /* Returns ns per unit of the capture's clock. */
 double crn_reader_clock_scale(const crn_reader *reader);
 
-/* Converts units of the clock to ns, rounded. Clamped to 2^62, which damaged files can exceed. */
+/* Converts units of the clock to ns, rounded. Clamps to 2^62, which damaged files can exceed. */
 static inline uint64_t crn_clock_time(uint64_t units, double scale)
 {
     double time = (double)units * scale + 0.5;
