@@ -27,29 +27,28 @@ typedef enum crn_section_kind {
                                      graph */
     CRN_SECTION_RECORDS = 6,      /* cairn_priv_record, for each record of a lane's graph */
     CRN_SECTION_COLUMN = 7,       /* uint64_t by record: a lane's values of one metric */
-    CRN_SECTION_SPANS = 8,        /* cairn_priv_span, for each span of a lane; the first with start
-                                     0 is the end */
-    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans; the
-                                     first with kind 0 is the end */
+    CRN_SECTION_SPANS = 8,        /* cairn_priv_span, for each span of a lane; start 0 is the end */
+    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans; kind 0
+                                     is the end */
     CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
     CRN_SECTION_SPAN_RING = 11,   /* as SPANS, of a lane that overwrites its oldest spans: parts of
                                      CRN_RING_SPANS items, the first a crn_disk_ring */
     CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, of such a lane: parts of CRN_RING_DETAILS items,
                                      the first a crn_disk_ring */
-    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans; the first with
-                                     state 0 is the end */
+    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans; state 0 is the
+                                     end */
     CRN_SECTION_PROCESSES = 14,   /* crn_disk_process, for each process of a merged capture */
     CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by lane of a merged capture */
     CRN_SECTION_KINDS = 16,       /* number of entries in `used` */
-    CRN_SECTION_TREES = 16,       /* crn_disk_tree and its nodes, repeated from byte 8 on; the first
-                                     with count 0 is the end */
+    CRN_SECTION_TREES = 16,       /* crn_disk_tree and its nodes, repeated from byte 8 on; count 0
+                                     is the end */
     CRN_SECTION_COUNTS = 17,      /* a group of a lane's counters, CRN_COUNTS_GROUP bytes; the
                                      chunk's `metric` is the group's number, from 0. crn_disk_counts
-                                     and its counters, repeated; the first with tree 0 is the end */
-    CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core; the first
-                                     with begin 0 is the end */
-    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was, and when; the first
-                                     with `at` 0 is the end */
+                                     and its counters, repeated; tree 0 is the end */
+    CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core; begin 0 is
+                                     the end */
+    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was, and when; `at` 0 is
+                                     the end */
 } crn_section_kind;
 
 typedef enum crn_capture_state {

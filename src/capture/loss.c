@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * All reservations are in a table, because the signal handler can interrupt whatever would keep a
- * list. Its entries are found by hash, and by the handler by looking at all of them.
+ * A table holds all reservations: a list would need a lock, which the signal handler can interrupt.
+ * Callers find an entry by its hash; the handler looks at all entries.
  */
 #include "capture/loss.h"
 
@@ -14,9 +14,10 @@
 
 enum {
     ENTRIES = 1 << 14,  /* a power of two */
-    PROBES = 64,        /* entries in which a reservation may be; if all are taken, it is in none */
-    NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space for which there is an entry: those of
-                           small processes are then close to each other */
+    PROBES = 64,        /* number of entries for a reservation to choose from; if all are taken, it
+                           gets none */
+    NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space that share a hash: a small process
+                           then uses adjacent entries */
 };
 
 typedef struct entry {
@@ -26,8 +27,8 @@ typedef struct entry {
 } entry;
 
 static entry entries[ENTRIES];
-static char being_entered[1]; /* base of entries that are not complete yet */
-static unsigned catching;     /* number of threads that look at the table in crn_capture_catch;
+static char being_entered[1]; /* base of an incomplete entry */
+static unsigned catching;     /* number of threads in crn_capture_catch or crn_capture_lose;
                                  atomic */
 
 static entry *probe(const char *base, unsigned i)
@@ -83,8 +84,8 @@ void crn_capture_pass_on(char *base, crn_capture *to)
         __atomic_store_n(&entry->of, to, __ATOMIC_RELEASE);
 }
 
-/* The address space must not be another's while a handler may still map memory there. If it takes
- * too long (the thread may have vanished in a fork), it stays reserved. */
+/* Waits until no handler can map memory in this address space, which then may get another use. If
+ * that takes too long (a fork may have removed the thread), the space stays reserved. */
 void crn_capture_release(char *base, uint64_t size)
 {
     enum { PATIENCE = 10000 };
@@ -113,7 +114,8 @@ static void put(int file, size_t offset, uint32_t word)
     (void)!pwrite(file, &word, sizeof word, (off_t)offset);
 }
 
-/* Not if the program closed the descriptor: its number may be that of another file. */
+/* Notes the loss in the header, unless the program closed the descriptor: its number may now mean
+ * another file. */
 static void say_in_file(const crn_capture *capture)
 {
     struct stat status;
@@ -125,7 +127,7 @@ static void say_in_file(const crn_capture *capture)
     put(file, offsetof(crn_disk_header, state), CRN_STATE_STOPPED);
 }
 
-/* Also again: mappings may have been added since. */
+/* Replaces all mappings of the capture, also when called again: there may be new mappings. */
 static void lose(crn_capture *capture)
 {
     bool known = __atomic_exchange_n(&capture->lost, true, __ATOMIC_SEQ_CST);

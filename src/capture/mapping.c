@@ -10,14 +10,14 @@
 
 #include "base/memory.h"
 
-/* ---- a file that gets shorter ---- */
+/* ---- truncated files ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `mappings` and `before` */
 static crn_mapping *mappings;
 static struct sigaction before;
 
-/* SIGBUS handler: reading beyond the end of a truncated file delivers it. Maps zeros there, which
- * end every section. mmap is a plain system call and may be called here. */
+/* Handles SIGBUS, raised by a read beyond the end of a truncated file: maps zeros there, which end
+ * every section. Signal safe: mmap is a plain system call. */
 static void fill(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;
@@ -31,7 +31,8 @@ static void fill(int signal, siginfo_t *info, void *context)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
             return;
     }
-    sigaction(signal, &before, NULL); /* not ours: deliver it again with the previous handler */
+    sigaction(signal, &before, NULL); /* of no mapping: the previous handler gets the signal when
+                                         the access is repeated */
 }
 
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
@@ -77,8 +78,8 @@ void crn_mapping_rest(const crn_mapping *mapping)
 
 /* ---- parts ---- */
 
-/* Collects the consecutive chunks of a section. Returns false if one does not consist of whole
- * items. */
+/* Collects the consecutive chunks of a section. Returns false if a chunk does not consist of whole
+ * items, or is not aligned to a word. */
 static bool find_parts(const crn_mapping *mapping, const crn_reader *reader, crn_section_kind kind,
                        uint32_t lane, uint64_t item, crn_parts *parts)
 {

@@ -12,8 +12,8 @@
 
 #include "base/memory.h"
 
-/* Reads up to `size` bytes; fewer only at the end of the file. Returns -1 and sets errno on an
- * error. */
+/* Reads `size` bytes, or fewer at the end of the file. Returns their number; on an error returns -1
+ * and sets errno. */
 static int64_t read_at(int file, void *bytes, uint64_t size, uint64_t offset)
 {
     uint64_t got = 0;
@@ -74,7 +74,7 @@ static int compare_chunks(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Adds the entries of a directory that lie within the file. */
+/* Adds the chunks of a directory, cut at the end of the file. Returns false if out of memory. */
 static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_t count)
 {
     crn_disk_chunk *all = crn_try_realloc(reader->chunks, reader->chunk_count + count, sizeof *all);
@@ -92,8 +92,8 @@ static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_
     return true;
 }
 
-/* Directories have increasing offsets, so the walk ends, and together they have no more entries
- * than fit into the file. */
+/* Reads all directories. Each must begin after the end of the one before, so the walk ends, and all
+ * entries fit into the file. */
 static bool read_directories(crn_reader *reader, const char *name, crn_error *error)
 {
     uint64_t after = 0;
@@ -145,7 +145,7 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
 
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 {
-    /* O_NONBLOCK: opening a pipe must not wait for a writer; it is refused below. */
+    /* O_NONBLOCK: opening a pipe, which is refused below, must not wait for a writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(errno),
@@ -171,7 +171,7 @@ void crn_reader_close(crn_reader *reader)
     reader->chunks = NULL;
 }
 
-/* Returns the first chunk that is not before the one with this identity. */
+/* Returns the index of the first chunk whose identity is not before `identity`. */
 static size_t find_chunk(const crn_reader *reader, const crn_disk_chunk *identity)
 {
     size_t low = 0, high = reader->chunk_count;
@@ -191,9 +191,9 @@ size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t
     return find_chunk(reader, &identity);
 }
 
-/* Consecutive chunks of a section from its begin, up to `most` bytes. */
+/* Consecutive chunks of a section from its begin. */
 typedef struct extent {
-    size_t first, last; /* chunk indices */
+    size_t first, last; /* indices of the first chunk and of the chunk after the last */
     uint64_t size;
 } extent;
 
@@ -218,7 +218,7 @@ uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32
     return extent_of(reader, kind, lane, metric, UINT64_MAX).size;
 }
 
-/* Reads the part of each chunk from `from` on, as far as there is memory. */
+/* Reads bytes->size bytes of the section, from offset `from` on. */
 static bool read_extent(const crn_reader *reader, const extent *extent, uint64_t from,
                         const crn_bytes *bytes)
 {
@@ -242,7 +242,7 @@ bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t l
     extent its = extent_of(reader, kind, lane, metric, wanted);
     uint64_t there = its.size > from ? its.size - from : 0;
     *bytes = (crn_bytes){.size = there < most ? there : most, .whole = there >= most};
-    /* Chunks that claim the same bytes of the file must not add up to more than the file. */
+    /* Refuses a section larger than the file: its chunks claim the same bytes. */
     if (bytes->size > reader->file_size)
         return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its chunks overlap");
     bytes->data = crn_try_calloc(bytes->size + 1, 1);

@@ -12,7 +12,7 @@
 enum {
     SPAN_PART = CRN_RING_SPANS * sizeof(cairn_priv_span),
     DETAIL_PART = CRN_RING_DETAILS * sizeof(crn_disk_detail),
-    IN_PART = CRN_RING_SPANS - 1, /* spans of a part, without its head */
+    IN_PART = CRN_RING_SPANS - 1, /* spans in a part, without its head */
     HALF_MOST = CRN_SPAN_GONE / CRN_RING_SPANS / 2
 };
 
@@ -26,8 +26,8 @@ static const crn_disk_ring *head_at(const crn_bytes *bytes, uint64_t at)
     return (const crn_disk_ring *)(const void *)(bytes->data + at);
 }
 
-/* Returns the number of parts of a lane's spans that have been overwritten or will be: what ends in
- * them now is lost. */
+/* Returns how many parts of a ring of spans the writer has taken back, overwritten yet or not:
+ * spans that end there now are lost. Returns 0 for details. */
 static uint64_t parts_given(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
 {
     uint64_t recycled = 0;
@@ -56,7 +56,7 @@ void crn_ring_settle(const crn_reader *reader, crn_section_kind kind, uint32_t l
 /* ---- order of parts ---- */
 
 typedef struct place {
-    uint64_t part, at; /* at: offset in the bytes */
+    uint64_t part, at; /* at: offset in the section */
 } place;
 
 static int compare_places(const void *left, const void *right)
@@ -67,8 +67,8 @@ static int compare_places(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Sorts the used parts; of two with the same number the first counts. Parts are in the order of
- * time: anything older than a round of numbers cannot be distinguished from new parts. */
+/* Sorts the used parts by number, which is by time. Of two parts with one number keeps the first.
+ * Returns their count; `*places` is NULL if out of memory. */
 static uint32_t order(const crn_bytes *bytes, crn_section_kind kind, place **places)
 {
     uint64_t size = part_size(kind), room = bytes->size / size + 1;
@@ -95,8 +95,7 @@ static uint32_t count_spans(const cairn_priv_span *spans, uint64_t room)
     return count;
 }
 
-/* Returns the number of items of a part after its head. A truncated part can have its head without
- * further items. */
+/* Returns the number of items in a part after its head; 0 if the part is truncated there. */
 static uint64_t items_of(const crn_bytes *bytes, uint64_t at, uint64_t part, uint64_t item)
 {
     uint64_t left = bytes->size - at, items = (left < part ? left : part) / item;
@@ -109,7 +108,7 @@ static const crn_ring_part *find_part(const crn_ring *ring, uint64_t part)
     return low < ring->part_count && ring->parts[low].part == part ? &ring->parts[low] : NULL;
 }
 
-/* Returns a span's number within a part, from 0. */
+/* Returns the list's number of span `within` of a part, from 0; 0 if the list lacks it. */
 static uint32_t number_within(const crn_ring *ring, uint64_t part, uint64_t within)
 {
     const crn_ring_part *found = find_part(ring, part);
@@ -126,7 +125,8 @@ uint32_t crn_ring_number(const crn_ring *ring, uint64_t place)
     return number_within(ring, place / IN_PART, place % IN_PART);
 }
 
-/* Resolves a span number that was written during `half` of a round of numbers. */
+/* Returns the list's number for a span number that was written during `half`, counted from 0; 0 if
+ * the list lacks the span. */
 static uint32_t resolve(const crn_ring *ring, uint32_t number, uint64_t half)
 {
     uint64_t place = number - 1, part = place / CRN_RING_SPANS;

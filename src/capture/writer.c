@@ -15,9 +15,11 @@ enum {
     FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
     LATER_DIRECTORY = CRN_FIRST(16, 1) * CRN_PAGE, /* bytes */
     CHUNK_FIRST = CRN_PAGE,                        /* bytes */
-    CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* sections double until chunks have this size */
+    CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* a section doubles until its chunks have this
+                                                      size */
     RESERVE_FIRST = CRN_FIRST(16, 2) * CRN_PAGE,
-    RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice */
+    RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice their
+                                                    size */
     CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE
 };
 
@@ -28,8 +30,8 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
-/* Stores the reason that the file did not grow, for readers, and the size. The same size is not
- * requested again, because each attempt would write until the disk is full. */
+/* Stores why the file did not grow, for readers, and the size, so that it is not requested again:
+ * each attempt would fill the disk. */
 static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refusal,
                           cairn_error error)
 {
@@ -40,7 +42,8 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
-/* Somebody may have truncated the file: bytes beyond its end would return as zeros. */
+/* Returns true if the file has at least `size` bytes. If not, somebody truncated it: loses the
+ * capture, since growing the file would bring zeros back for the lost bytes. */
 static bool is_whole(crn_capture *capture, int file, uint64_t size)
 {
     struct stat status;
@@ -75,9 +78,9 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     return CAIRN_OK;
 }
 
-/* Maps bytes of the file that are allocated, `place` bytes behind the base of a reservation. Those
- * in memory get their page table entries now, because that costs less than a page fault for each
- * page. On disk it would cost more. */
+/* Maps allocated bytes of the file `place` bytes after the base of a reservation. For a file in
+ * memory it also makes the page table entries: that costs less than a page fault a page. For a file
+ * on disk it would cost more. */
 static bool map_allocated(crn_capture *capture, char *base, uint64_t place, int file,
                           uint64_t offset, uint64_t size)
 {
@@ -123,8 +126,8 @@ static cairn_error add_directory(crn_capture *capture)
     return CAIRN_OK;
 }
 
-/* Returns the last chunk if `chunk` follows it, in the file and in its section; otherwise NULL. The
- * two are then merged, so that a capture that grows by one section alone has a short directory. */
+/* Returns the last chunk if `chunk` follows it in the file and in its section; otherwise NULL.
+ * Merging the two keeps the directory short if only one section grows. */
 static crn_disk_chunk *followed(crn_capture *capture, const crn_disk_chunk *chunk)
 {
     uint32_t count = __atomic_load_n(&capture->directory->count, __ATOMIC_RELAXED);
@@ -249,8 +252,7 @@ int crn_capture_file(crn_capture *capture)
     return file;
 }
 
-/* Releases the unused end of a chunk. A chunk without used bytes gets kind 0, which readers
- * skip. */
+/* Releases the unused end of a chunk. An unused chunk gets kind 0, which readers skip. */
 static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
 {
     used = (used + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
@@ -263,8 +265,8 @@ static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
         chunk->kind = 0;
 }
 
-/* Trims chunks of all directories; full directories are no longer mapped, so it uses pread. Returns
- * the end of the last chunk. */
+/* Trims the chunks of all directories, with pread since full directories are not mapped. Returns
+ * the end of what the file still needs; UINT64_MAX on an error. */
 static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, const void *data)
 {
     crn_disk_directory directory = {.next = first};
@@ -344,8 +346,8 @@ void crn_section_detach(crn_section *section)
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
-/* Returns the address space to reserve for a section. Mapping it again costs a page fault for each
- * of its pages, so a large one reserves much, unless the program has little. */
+/* Returns the address space to reserve for a section. Moving it later costs a page fault a page, so
+ * a large section reserves much, unless the program's address space is limited. */
 static uint64_t reserved_size(uint64_t size)
 {
     if (size < RESERVE_FIRST / 2)
@@ -353,8 +355,8 @@ static uint64_t reserved_size(uint64_t size)
     return size * (size < RESERVE_ROOMY || crn_address_is_limited() ? 2 : 16);
 }
 
-/* Reserves address space for `size` bytes and maps the section's chunks there again. On an error
- * the section is unchanged. */
+/* Reserves address space for `size` bytes and moves the section there. On an error the section is
+ * unchanged. */
 static cairn_error reserve(crn_section *section, uint64_t size)
 {
     if (size <= section->reserved)
@@ -374,7 +376,7 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     }
     char *old = section->base;
     uint64_t old_size = section->reserved;
-    section->base = base; /* before unmapping, in case a signal ends the process here */
+    section->base = base; /* before unmapping: a signal may end the process here */
     section->reserved = size;
     crn_capture_release(old, old_size);
     return CAIRN_OK;
@@ -413,8 +415,8 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
     return CAIRN_OK;
 }
 
-/* Not a cancellation point: a cancelled thread would keep the lock, and the caller's code may have
- * no cancellation point here. */
+/* Disables cancellation: a cancelled thread would keep the lock, and its caller may not expect a
+ * cancellation point. */
 cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
 {
     if (bytes <= section->mapped)
@@ -431,7 +433,7 @@ cairn_error crn_section_append(crn_section *section, const void *bytes, uint64_t
 {
     uint64_t *used = &section->capture->header->used[section->identity.kind];
     cairn_error error = crn_section_grow(section, *used + size);
-    if (!error && crn_capture_is_lost(section->capture)) /* `used` may be 0 again */
+    if (!error && crn_capture_is_lost(section->capture)) /* loss may have set `used` to 0 */
         error = CAIRN_E_LOST;
     if (error)
         return error;

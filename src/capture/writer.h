@@ -2,8 +2,8 @@
  *
  * writer.h - writes captures: the memory of a profile *is* its file.
  *
- * Threads: callers of crn_capture_* and of functions on shared sections must lock them.
- * crn_section_grow locks what sections share itself.
+ * Threads: the caller serialises calls of crn_capture_* and calls on shared sections.
+ * crn_section_grow itself locks what sections share.
  */
 #ifndef CRN_CAPTURE_WRITER_H
 #define CRN_CAPTURE_WRITER_H

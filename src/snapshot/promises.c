@@ -32,9 +32,8 @@ static bool is_at_rest(const crn_disk_lane *header)
     return header->settled % 2 == 0 && header->promises_changed % 2 == 0;
 }
 
-/* Lets a preempted writer finish: on a busy machine it may not run for hundreds of ms. Returns
- * false to give up: after a second, or if the capture is no longer recording or its process has
- * ended. */
+/* Waits for a preempted writer: on a busy machine it may not run for hundreds of ms. Returns false
+ * to give up: after a second, or if the capture is not recording or its process has ended. */
 static bool wait_for_writer(const crn_reader *reader, int turn)
 {
     enum { AT_ONCE = 100, MOST = 1100 };
@@ -47,8 +46,8 @@ static bool wait_for_writer(const crn_reader *reader, int turn)
     return true;
 }
 
-/* The header is consistent if two reads agree and no write is under way. If the writer was killed
- * during a write, the promises are left out. */
+/* The header is consistent if two reads agree and no write is in progress. If the writer was killed
+ * during a write, drops the promises. */
 bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
                          bool *whole, crn_error *error)
 {
@@ -85,8 +84,8 @@ static uint64_t place_of(cairn_metric metric, uint64_t record)
     return record * sizeof(uint64_t);
 }
 
-/* Reads a counter again after the lane's owner has kept the promise: the counter now includes it,
- * but an earlier read may not. */
+/* Reads a counter again, after the lane's owner charged the promise: an earlier read may lack
+ * it. */
 static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
                        cairn_metric metric, uint64_t *counter, crn_error *error)
 {

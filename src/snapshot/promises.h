@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * promises.h - adds the time that waiting contexts of a live capture have not been charged yet, so
- * that successive readings never decrease and count nothing twice.
+ * promises.h - adds promises of a live capture to its counters, so that times never decrease from
+ * one reading to the next and count nothing twice.
  */
 #ifndef CRN_SNAPSHOT_PROMISES_H
 #define CRN_SNAPSHOT_PROMISES_H
@@ -10,17 +10,18 @@
 
 #include "capture/reader.h"
 
-/* Reads a lane's header while no write to its times is under way. Returns false without memory, or
- * if the file cannot be read. If the header is cut short, the rest is zeros and `whole` is
- * false. */
+/* Reads a lane's header with times that agree; waits up to a second while a writer changes them.
+ * Returns false if out of memory, or if the file cannot be read. If the header is truncated, sets
+ * the rest to 0 and `*whole` to false. */
 bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
                          bool *whole, crn_error *error);
 
-/* Returns the clock up to which wall time is charged, or will be by a promise. */
+/* Returns the clock up to which wall time is charged or promised. */
 uint64_t crn_promises_clock(const crn_disk_lane *header);
 
-/* Adds promised time to counters that were read after `before`. The metric is wall or cpu.
- * `counters[r * stride]` is the counter of record r; r < count. */
+/* Adds promised time to a lane's counters of `metric`, wall or cpu, which were read after `before`,
+ * the header. `counters[r * stride]` is the counter of record r < count. Returns false if the file
+ * cannot be read. */
 bool crn_promises_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
                       cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
                       crn_error *error);

@@ -53,7 +53,7 @@ static bool no_memory(crn_error *error)
     return crn_error_set(error, CAIRN_E_MEMORY, "no memory left to read it");
 }
 
-/* Reads a section that exists once, up to its published size. */
+/* Reads a section that exists once, up to its used bytes. */
 static bool read_table(crn_snapshot *snapshot, const crn_reader *reader, crn_section_kind kind,
                        crn_bytes *bytes, crn_error *error)
 {
@@ -83,11 +83,11 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 
 typedef struct lane {
     uint32_t number;
-    crn_disk_lane disk; /* as read before the sections */
-    bool old;           /* its figures are older than a reset and count as 0 */
+    crn_disk_lane disk; /* the header as read before the sections */
+    bool old;           /* the lane has an older generation: its figures count as 0 */
     crn_bytes links, hot;
     crn_records records;
-    uint32_t *map; /* by context number in the lane: record in the snapshot's graph */
+    uint32_t *map; /* maps the lane's contexts to records of the snapshot's graph */
 } lane;
 
 static void free_lane(lane *lane)
@@ -124,7 +124,7 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
         snapshot->unaccounted += now - charged;
 }
 
-/* Clears the statistics, as the lane's thread will do at its next event after a reset. */
+/* Clears the statistics, as the lane's thread will at its next event after the reset. */
 static void forget_statistics(crn_disk_lane *disk)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .open = disk->open};
@@ -138,7 +138,8 @@ static void forget_figures(lane *lane, uint64_t records)
         links[r].wall = hot[r].calls = hot[r].ticks = 0;
 }
 
-/* Reads the records that are in both arrays. A lane without a complete root has none. */
+/* Reads a lane, with the records that have both a link and a hot record. A lane with a truncated
+ * header gets no records. */
 static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number, lane *lane,
                       crn_error *error)
 {
@@ -152,7 +153,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         snapshot->damaged = true;
         return true;
     }
-    if (!disk.used) /* never ran, for lack of space */
+    if (!disk.used) /* no space even for a root: never ran */
         return true;
     lane->old = disk.generation != snapshot->header.generation;
     if (lane->old)
@@ -180,7 +181,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     return true;
 }
 
-/* Reads a metric column of a lane, by record; NULL if the lane has none. */
+/* Reads a metric column of a lane, by record; empty if the lane lacks it. */
 static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                         uint16_t metric, crn_bytes *bytes, crn_error *error)
 {
@@ -245,11 +246,11 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
                           nodes, counters, count);
 }
 
-/* Adds the calls of inlined functions. Creates their contexts, up to the lane's path limit. */
+/* Adds the calls of inlined functions, and their contexts up to the capture's path limit. */
 static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                          crn_trees *trees, crn_error *error)
 {
-    enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* each search for a cycle walks a whole path */ };
+    enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* a search for a cycle walks the whole path */ };
     uint32_t limit = snapshot->header.path_limit;
     bool whole = true;
     if (lane->old || !trees->bytes.size || !lane->records.context_count)
@@ -301,7 +302,8 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
         if (number == UINT32_MAX)
             break;
     }
-    for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* contexts added after a column */
+    for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* lengthens columns for contexts added
+                                                         later */
         if (!snapshot->columns[m])
             continue;
         uint64_t *grown =
@@ -316,7 +318,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
            no_memory(error);
 }
 
-/* Takes the only lane without merging. */
+/* Takes the only lane without merging it. */
 static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
                       crn_error *error)
 {
@@ -363,7 +365,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
     uint32_t second = first + 1;
     bool one = any && (first == UINT32_MAX || !crn_reader_lane(reader, &second));
     bool taken = read_tables(snapshot, reader, error);
-    indexed |= trees.bytes.size > 0; /* calls of inlined functions need merging */
+    indexed |= trees.bytes.size > 0; /* contexts of inlined functions need a graph */
     if (taken && one && !indexed) {
         taken = take_lane(snapshot, reader, first, error);
         if (taken && snapshot->records.context_count) {
@@ -371,7 +373,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
             return true;
         }
     }
-    if (taken && one && !indexed) { /* the lane has no root: make one */
+    if (taken && one && !indexed) { /* the lane has no root: merging makes one */
         crn_trees_free(&trees);
         crn_snapshot_free(snapshot);
         return take(snapshot, reader, generation, true, error);
@@ -383,8 +385,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
     return taken;
 }
 
-/* Reads again if the profile was reset while it was read, so that figures from before and after are
- * not mixed. */
+/* Reads again if a reset happened meanwhile: figures from before and after must not mix. */
 bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
                        crn_error *error)
 {
@@ -397,5 +398,6 @@ bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool in
             return true;
         crn_snapshot_free(snapshot);
     }
-    return take(snapshot, reader, UINT64_MAX, indexed, error); /* reset each time */
+    return take(snapshot, reader, UINT64_MAX, indexed, error); /* a reset happened each time: all
+                                                                  figures count as 0 */
 }
