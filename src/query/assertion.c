@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluates assertions: rewrites their shorter spellings to SQL, and lets SQLite evaluate that.
+ * Evaluates assertions: rewrites their shorter spellings to SQL, which SQLite evaluates.
  *
  *     calls("main" -> "parse") == 3 and self.wall("gc") / wall() < 5%
  *     cost('calls', 'main', 'parse') == 3 and
  *         self_cost('wall', 'gc') * 1.0 / cost('wall') < (5 / 100.0)
  *
- * Subqueries are not changed.
+ * Subqueries are copied unchanged.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 
 enum { NESTING_MAX = 100 };
 
-/* A bracket that is open. */
+/* An open bracket. */
 typedef struct level {
-    bool compared;      /* a comparison is on the left, in the same operand of "and" and "or" */
-    const char *figure; /* position of the figure that the bracket belongs to; or NULL */
-    size_t sql;         /* its position in the SQL */
+    bool compared;      /* the current operand of "and" or "or" has a comparison already */
+    const char *figure; /* the figure whose bracket it is, in the text; or NULL */
+    size_t sql;         /* position of that figure in the SQL */
 } level;
 
 /* A figure in the text and in the SQL. */
@@ -79,7 +79,7 @@ static void open_level(rewriting *rewriting, crn_token token, const char *figure
 
 /* ---- figures ---- */
 
-/* The name in a word or quoted word; "" if it is too long. */
+/* Copies the name in a word or quoted word; "" if it is too long. */
 static void name_of(crn_token token, char name[128])
 {
     bool quoted = token.kind != CRN_TOKEN_WORD;
@@ -96,8 +96,8 @@ static bool is_name(crn_token token)
            token.kind == CRN_TOKEN_OTHER_QUOTED;
 }
 
-/* Rewrites METRIC(, self.METRIC( and inclusive.METRIC(, and notes the figure. Returns the last
- * token of it; END if there is no figure here. */
+/* Rewrites METRIC(, self.METRIC( or inclusive.METRIC(, and opens a figure's bracket. Returns the
+ * bracket; END if `first` begins no figure. */
 static crn_token take_figure(rewriting *rewriting, crn_token first)
 {
     const crn_token none = {CRN_TOKEN_END, first.at, 0};
@@ -133,7 +133,8 @@ static crn_token take_figure(rewriting *rewriting, crn_token first)
     return open;
 }
 
-/* Copies a subquery and notes it as a figure. Returns its last token; END if none is here. */
+/* Copies a subquery and adds it as a figure. Returns its last token; END if `open` begins no
+ * subquery. */
 static crn_token take_subquery(rewriting *rewriting, crn_token open)
 {
     const crn_token none = {CRN_TOKEN_END, open.at, 0};
@@ -169,7 +170,7 @@ static bool begins_number(crn_token token)
     return token.kind == CRN_TOKEN_WORD && (isdigit((unsigned char)*token.at) || *token.at == '.');
 }
 
-/* Rewrites a number and its unit. Returns the last token of them. */
+/* Rewrites a number and its unit. Returns the last token that it read. */
 static crn_token take_number(rewriting *rewriting, crn_token first)
 {
     static const struct {
@@ -260,7 +261,7 @@ static bool separates(crn_token token)
     return token.kind == CRN_TOKEN_COMMA;
 }
 
-/* Rewrites a token, and what belongs to it. Returns the last one. */
+/* Rewrites a token and those that belong to it. Returns the last token that it read. */
 static crn_token take(rewriting *rewriting, crn_token token)
 {
     crn_token last = take_subquery(rewriting, token);
@@ -319,7 +320,7 @@ static void rewrite(rewriting *rewriting)
 
 /* ---- evaluation ---- */
 
-/* Evaluates a part of the SQL. Returns false on an error. */
+/* Evaluates `length` bytes of the SQL from `start` on. Returns false on an error. */
 static bool evaluate(crn_query *query, const rewriting *rewriting, size_t start, size_t length,
                      crn_value *value, crn_error *error)
 {

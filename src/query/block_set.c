@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluates sets of blocks: rewrites MLton's words for sets to SQL, and lets SQLite evaluate that.
+ * Evaluates sets of blocks: rewrites MLton's words for sets to SQL, which SQLite evaluates.
  *
  *     "RE"            (nested_name(id) regexp 'RE' or name regexp 'RE')
  *     file("RE")      ifnull(file, '') regexp 'RE'
@@ -10,8 +10,8 @@
  *     thresh(N)       thresh(id, N)
  *     (and S S)       ((S) and (S))
  *
- * Everything between these words, "and", "or", "not" and brackets is SQL already. A recursive
- * descent parser of bounded depth.
+ * The rewriting is a recursive descent parser of bounded depth. It copies all text between these
+ * words, "and", "or", "not" and brackets, which is SQL.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@ enum { NESTING_MAX = 100 };
 
 typedef struct rewriting {
     const char *text;
-    crn_token next; /* neither blank nor a comment */
+    crn_token next; /* the next token; neither blank nor a comment */
     crn_texts out;
     crn_error *error;
     bool failed;
-    bool prefix; /* in MLton's (and S S ...): each term ends where the next begins */
+    bool prefix; /* within MLton's (and S S ...), where terms follow each other at once */
     int nesting;
 } rewriting;
 
@@ -58,7 +58,7 @@ static void skip(rewriting *rewriting)
     rewriting->next = crn_token_after(rewriting->next);
 }
 
-/* Copies the token and a blank: words that were apart stay apart. */
+/* Copies the token and a blank, so that words stay apart. */
 static void copy(rewriting *rewriting)
 {
     crn_texts_copy(&rewriting->out, rewriting->text, here(rewriting), rewriting->next.size);
@@ -97,7 +97,7 @@ static void expect_close(rewriting *rewriting)
     insert(rewriting, ")");
 }
 
-/* Copies a quoted text as a text of SQL. */
+/* Copies a quoted text as an SQL text. */
 static void take_text(rewriting *rewriting)
 {
     if (is_quoted(rewriting->next)) {
@@ -123,8 +123,8 @@ static bool continues(crn_token token)
     return token.kind == CRN_TOKEN_COMPARISON || token.kind == CRN_TOKEN_OPERATOR;
 }
 
-/* Copies SQL up to "and", "or", a closing bracket or the end. "between" takes an "and" along, and
- * "case" all to its "end". */
+/* Copies SQL up to "and", "or", a closing bracket or the end. The "and" of "between", and "and" or
+ * "or" from "case" to "end", do not end it. */
 static void take_sql(rewriting *rewriting)
 {
     int depth = 0, cases = 0, betweens = 0;
@@ -151,7 +151,7 @@ static void take_sql(rewriting *rewriting)
 static void take_or(rewriting *rewriting);
 static void take_term(rewriting *rewriting);
 
-/* Takes up to the closing bracket; also MLton's prefix form (and S S ...). */
+/* Takes the text up to the closing bracket, perhaps in MLton's prefix form (and S S ...). */
 static void take_bracketed(rewriting *rewriting)
 {
     bool both = take_word(rewriting, "and");
@@ -215,7 +215,7 @@ typedef struct set_word {
             ")))"                                                                                  \
     }
 
-/* A longer word comes before its beginning. */
+/* Longer words come before words that they begin with. */
 static const set_word set_words[] = {
     {"all", WORD_ALL, "1", ""},
     IN_SET(pred),
@@ -230,13 +230,14 @@ static const set_word set_words[] = {
     {0},
 };
 
-/* Returns the token after the word, of which SQL's rules may make several tokens. */
+/* Returns the token after the word, which may be several tokens of SQL, as "thresh-gc" is. */
 static crn_token after_word(crn_token first, const set_word *word)
 {
     return crn_token_after((crn_token){CRN_TOKEN_WORD, first.at, strlen(word->word)});
 }
 
-/* Returns the word for sets that comes next; NULL if it is SQL, such as the column `file`. */
+/* Returns the word for sets at the next token; NULL if the token is SQL, such as the column
+ * `file`. */
 static const set_word *find_word(const rewriting *rewriting)
 {
     crn_token first = rewriting->next;
@@ -269,7 +270,7 @@ static void take_argument(rewriting *rewriting, word_kind kind, bool bracket)
         take_term(rewriting);
 }
 
-/* Takes WORD(argument), or without brackets: they may be around both. */
+/* Takes WORD(argument) or WORD argument: brackets may be around both. */
 static void take_function(rewriting *rewriting, const set_word *word)
 {
     rewriting->next = after_word(rewriting->next, word);
@@ -287,7 +288,7 @@ static void take_function(rewriting *rewriting, const set_word *word)
     insert(rewriting, word->after);
 }
 
-/* Takes a set or SQL, in brackets of its own. */
+/* Takes one set or piece of SQL. The caller puts it in brackets. */
 static void take_one(rewriting *rewriting)
 {
     crn_token next = rewriting->next, then = crn_token_after(next);

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "profile/profile.h"
 
-/* Limits for attribute columns. SQLite allows 2,000 columns a table, and the declaration must fit
- * into SQL_MAX of query.c, where each quote in a name is doubled. */
+/* Limits on attribute columns. SQLite allows 2,000 columns a table, and the table's declaration,
+ * which doubles quotes in names, must fit into SQL_MAX (query.c). */
 enum { COLUMN_KEYS_MAX = 1000, COLUMN_NAME_MAX = 256, COLUMN_NAMES_MAX = 256 << 10 };
 
 /* ---- blocks ---- */
@@ -25,7 +25,8 @@ static size_t describe(char **text, const crn_block_info *info)
     return strlen(*text);
 }
 
-/* The shown profile may number the blocks differently from the recorded one that spans refer to. */
+/* Maps the recorded profile's blocks, to which spans refer, to the shown profile's; unknown blocks
+ * to the root. */
 static void map_blocks(crn_query_capture *capture, const crn_profile *recorded)
 {
     const crn_profile *profile = capture->profile;
@@ -92,8 +93,8 @@ static void rank_names(crn_query *query)
 
 /* ---- attribute keys ---- */
 
-/* Returns the column name of a key: "width", or "attribute_id" if `spans` has a column "id". NULL
- * if that name is taken, too, or exceeds the remaining space for names. */
+/* Returns the column name of a key: "width", or "attribute_id" as `spans` has a column "id".
+ * Returns NULL if the name is taken or longer than the space left. */
 static char *choose_column(const crn_query *query, const char *key, size_t left)
 {
     size_t size = strlen(key) + sizeof "attribute_";
@@ -110,7 +111,7 @@ static char *choose_column(const crn_query *query, const char *key, size_t left)
     return NULL;
 }
 
-/* Numbers the distinct key names; those with columns come first. */
+/* Numbers the distinct key names: first the names with columns. */
 static void name_keys(crn_query *query)
 {
     uint32_t most = 0, count = 0, rest = 0;
@@ -179,13 +180,13 @@ static uint32_t *first_id(crn_query_capture *capture, size_t offset)
     return (uint32_t *)(void *)((char *)capture + offset);
 }
 
-/* Computes the first ids of the next capture. */
+/* Computes the first ids of the next capture. Fails if ids exceed 32 bits. */
 static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_error *error)
 {
     const crn_profile *profile = capture->profile;
     const crn_span_store *store = capture->store;
     const struct {
-        size_t id; /* offset of the first id of this kind in crn_query_capture */
+        size_t id; /* offset of the kind's first id in crn_query_capture */
         uint64_t count;
     } kinds[] = {
 #define KIND(id, count) {offsetof(crn_query_capture, id), (count)}
@@ -220,7 +221,7 @@ static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_e
 bool crn_captures_open(crn_query *query, const crn_query_file *files, uint32_t count,
                        crn_error *error)
 {
-    /* One extra entry marks where all ids end. */
+    /* An extra entry has the ends of all ids. */
     query->captures = crn_calloc(count + (size_t)1, sizeof *query->captures);
     for (uint32_t i = 0; i < count; i++, query->count++)
         if (!open_capture(&query->captures[i], &files[i], error) ||

@@ -17,7 +17,7 @@ struct crn_statement {
 
 /* ---- restrictions ---- */
 
-/* Functions that load code or reveal addresses. */
+/* Returns true for a function that loads code or reveals addresses. */
 static bool is_forbidden(const char *function)
 {
     static const char *const names[] = {"load_extension", "fts3_tokenizer"};
@@ -27,7 +27,7 @@ static bool is_forbidden(const char *function)
     return false;
 }
 
-/* Allows reading only: no writes, no ATTACH, no PRAGMA. */
+/* Allows only reading: denies writes, ATTACH, PRAGMA and forbidden functions. */
 static int authorize(void *query, int action, const char *first, const char *second,
                      const char *database, const char *trigger)
 {
@@ -52,8 +52,8 @@ static int look(void *data)
 enum {
     LENGTH_MAX = 64 << 20, /* limit on a value or a row, bytes */
     SQL_MAX = 1 << 20,
-    CACHE_KIB = 32 << 10, /* limit on sorting in memory; more goes to temporary files */
-    LOOK_EACH = 100000    /* instructions between checks for a stop request */
+    CACHE_KIB = 32 << 10, /* limit on sorting in memory; beyond it, SQLite uses temporary files */
+    LOOK_EACH = 100000    /* SQLite's instructions between checks for a stop request */
 };
 
 static int set_limits(sqlite3 *database)
@@ -64,17 +64,16 @@ static int set_limits(sqlite3 *database)
     sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    /* Double-quoted words that are no names are texts: see texts.h. */
+    /* Double-quoted words that name no column are texts (texts.h). */
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 1, NULL);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     char pragma[64];
-    /* A second thread sorts while further rows are produced. */
+    /* `threads`: a second thread sorts while the first produces rows. */
     snprintf(pragma, sizeof pragma, "pragma cache_size = -%d; pragma threads = 1", CACHE_KIB);
     return sqlite3_exec(database, pragma, NULL, NULL, NULL);
 }
 
-/* SQLite connects a virtual table on first use and then asks the authorizer if it may be
- * created. */
+/* Connects all virtual tables: on first use, SQLite asks the authorizer if it may create one. */
 static int connect_tables(sqlite3 *database)
 {
     int status = SQLITE_OK;
@@ -90,7 +89,7 @@ static int connect_tables(sqlite3 *database)
     return status;
 }
 
-/* No memory statistics, and no locks: each connection is used by one thread. */
+/* Turns off memory statistics and locks: only one thread uses a connection. */
 static void configure(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -152,7 +151,7 @@ void crn_query_close(crn_query *query)
 void crn_query_stop(crn_query *query)
 {
     query->stopped = 1;
-    /* Also between iterations, where one instruction can produce megabytes. */
+    /* Needed as well: one instruction can produce megabytes before the next check. */
     sqlite3_interrupt(query->database);
 }
 
@@ -160,8 +159,8 @@ void crn_query_stop(crn_query *query)
 
 #define READ_ONLY "captures are read-only: use SELECT"
 
-/* Sets an error from SQLite's message. `text` is what the user wrote, `texts` the SQL that was
- * prepared, and `spelled`, if not NULL, the SQL between the two. NULL `texts`: no position. */
+/* Sets an error from SQLite's message. `text` is the user's text, `spelled` the SQL derived from it
+ * (NULL: `text` itself), `texts` the SQL prepared from that (NULL: the error gets no position). */
 static void set_error(crn_query *query, const char *text, const crn_texts *spelled,
                       const crn_texts *texts, crn_error *error)
 {
@@ -195,7 +194,8 @@ static crn_statement *prepare(crn_query *query, const char *text, const crn_text
     crn_texts_free(&texts);
     if (status != SQLITE_OK)
         return NULL;
-    if (made && !sqlite3_stmt_readonly(made)) { /* the authorizer is not asked about VACUUM */
+    if (made && !sqlite3_stmt_readonly(made)) { /* SQLite does not ask the authorizer about
+                                                   VACUUM */
         sqlite3_finalize(made);
         crn_error_set(error, CAIRN_E_ARGUMENT, READ_ONLY);
         return NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * query.h - SQL over captures: SQLite virtual tables that read captures in place. Nothing is
- * imported or written.
+ * query.h - SQL over captures: SQLite virtual tables that read captures in place, without a copy.
  *
- * Queries and captures may be hostile: statements that would write, attach files, load code or
- * change settings are refused, and sizes are limited. Not thread-safe.
+ * Queries and captures may be hostile: a query cannot write, attach files, load code or change
+ * settings, and sizes are limited. Not thread-safe.
  */
 #ifndef CRN_QUERY_QUERY_H
 #define CRN_QUERY_QUERY_H
@@ -15,21 +14,20 @@ typedef struct crn_query crn_query;
 
 /* A capture to query. */
 typedef struct crn_query_file {
-    const char *path;            /* NULL: `profile` alone, without spans */
-    const crn_profile *profile;  /* profile to show, owned by the caller; NULL: load it from the
-                                    file */
-    const crn_profile *recorded; /* the profile as recorded, which spans refer to, if `profile`
-                                    was derived from it; NULL: the same */
-    const crn_trace *trace;      /* its spans, owned by the caller; NULL: those in the file */
+    const char *path;            /* NULL: only `profile`, without spans */
+    const crn_profile *profile;  /* profile to show, owned by the caller; NULL: loaded from
+                                    `path` */
+    const crn_profile *recorded; /* profile whose blocks the spans refer to, if `profile` was
+                                    derived from it; NULL: `profile` */
+    const crn_trace *trace;      /* spans, owned by the caller; NULL: read from `path` */
 } crn_query_file;
 
-/* Opens captures; the ids of each continue those of the one before. On an error returns NULL and
- * sets `*error`. */
+/* Opens captures. Ids continue from one capture to the next. On an error returns NULL and sets
+ * `*error`. */
 crn_query *crn_query_open(const crn_query_file *files, uint32_t count, crn_error *error);
 void crn_query_close(crn_query *query);
 
-/* Stops a running statement, which fails soon afterwards. May be called from a signal handler or
- * another thread. */
+/* Makes a running statement fail soon. A signal handler or another thread may call it. */
 void crn_query_stop(crn_query *query);
 
 typedef enum crn_value_kind {
@@ -50,8 +48,8 @@ typedef struct crn_value {
 
 typedef struct crn_statement crn_statement;
 
-/* Prepares the first statement of `sql`; `*rest` is set to what follows it. Returns NULL on an
- * error, with the position in the message, or if there is no statement (code 0). */
+/* Prepares the first statement of `sql`; sets `*rest` to the text after it. Returns NULL on an
+ * error, whose message has the position, or without a statement, with error code 0. */
 crn_statement *crn_statement_new(crn_query *query, const char *sql, const char **rest,
                                  crn_error *error);
 void crn_statement_free(crn_statement *statement);
@@ -59,30 +57,30 @@ void crn_statement_free(crn_statement *statement);
 uint32_t crn_statement_columns(const crn_statement *statement);
 const char *crn_statement_column(const crn_statement *statement, uint32_t column);
 
-/* Advances to the next row. Returns 1, 0 if there is none, -1 on an error. */
+/* Advances to the next row. Returns 1 for a row, 0 after the last, -1 on an error. */
 int crn_statement_step(crn_statement *statement, crn_error *error);
 crn_value crn_statement_value(crn_statement *statement, uint32_t column);
 
-/* Returns, by span, 1 if an expression over the columns of `spans` is true. Free it with crn_free.
- * NULL on an error. */
+/* Returns, by span, 1 if an expression over the columns of `spans` is true; NULL on an error. Free
+ * it with crn_free. */
 uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
                           const char *expression, crn_error *error);
 
 /* ---- expressions ---- */
 
-/* The costs that thresh() and its kin compare. */
+/* Which costs thresh(), thresh_stack() and thresh_gc() compare. */
 typedef struct crn_block_set_about {
     uint32_t metric;
     const char *collector; /* name of the garbage collector's blocks */
 } crn_block_set_about;
 
-/* Returns, by block, 1 if an expression over the columns of `blocks` is true; never for the root.
- * Also understands MLton's words for sets: docs/QUERY.md. Free it with crn_free. NULL on an
- * error. */
+/* Returns, by block, 1 if an expression over the columns of `blocks` is true; 0 for the root.
+ * Accepts MLton's words for sets, too (docs/QUERY.md). Returns NULL on an error. Free it with
+ * crn_free. */
 uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about about,
                             const char *expression, crn_error *error);
 
-/* A figure that an assertion asks for: the part of its text, and the value. */
+/* A figure in an assertion: its part of the text, and its value. */
 typedef struct crn_assertion_figure {
     const char *start;
     size_t length;
@@ -94,13 +92,13 @@ enum { CRN_ASSERTION_FIGURES = 64 };
 typedef struct crn_assertion {
     bool holds;
     size_t count;
-    crn_assertion_figure figures[CRN_ASSERTION_FIGURES]; /* the first ones, if it does not hold */
+    crn_assertion_figure figures[CRN_ASSERTION_FIGURES]; /* the first figures, if the assertion does
+                                                            not hold */
 } crn_assertion;
 
-/* Evaluates an SQL expression that is a comparison. Also understands arrows, units and the other
- * spellings of docs/QUERY.md. If `unknown_is_zero`, blocks that are not in the profile count as
- * never called; otherwise they are an error, as the name may be misspelt. Returns false on an
- * error. */
+/* Evaluates an assertion, which may have arrows, units and the other spellings of docs/QUERY.md.
+ * `unknown_is_zero`: a block that the profile lacks costs 0; otherwise it is an error, as the name
+ * may be misspelt. Returns false on an error. */
 bool crn_assertion_check(crn_query *query, const char *text, bool unknown_is_zero,
                          crn_assertion *assertion, crn_error *error);
 
@@ -114,11 +112,11 @@ typedef struct crn_schema_table {
     const char *name;
     const char *kind; /* "table", "view" or "function" */
     const char *says;
-    const crn_schema_column *columns; /* ends with an entry without a name */
-    const char *sql;                  /* definition of a view */
+    const crn_schema_column *columns; /* ends with an entry whose name is NULL */
+    const char *sql;                  /* a view's definition; NULL for others */
 } crn_schema_table;
 
-/* All tables, views and functions; ends with an entry without a name. */
+/* All tables, views and functions; ends with an entry whose name is NULL. */
 extern const crn_schema_table crn_schema[];
 
 /* Returns the schema as text; free it with crn_free. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * simple.h - virtual tables with numbered rows: all except `spans`.
+ * simple.h - virtual tables with numbered rows: all tables except `spans`.
  */
 #ifndef CRN_QUERY_SIMPLE_H
 #define CRN_QUERY_SIMPLE_H
@@ -11,13 +11,13 @@
 
 typedef struct crn_simple_table {
     const char *name;
-    const char *columns; /* as in CREATE TABLE */
+    const char *columns; /* the columns in CREATE TABLE */
     uint64_t (*count)(crn_query *query);
     /* Returns a cell. `text` has space for an attribute's text. */
     crn_value (*value)(crn_query *query, uint64_t row, int column, char *text);
 } crn_simple_table;
 
-/* Each ends with an entry without a name. */
+/* Each list ends with an entry whose name is NULL. */
 extern const crn_simple_table crn_profile_tables[], crn_trace_tables[];
 
 static inline crn_value crn_integer(int64_t integer)
@@ -30,7 +30,7 @@ static inline crn_value crn_text(const char *text)
     return (crn_value){.kind = CRN_VALUE_TEXT, .text = text, .size = strlen(text)};
 }
 
-/* The entry behind the last capture: the end of all ids. */
+/* Returns the entry after the last capture, whose first ids are the ends of all ids. */
 static inline const crn_query_capture *crn_query_end(const crn_query *query)
 {
     return &query->captures[query->count];
@@ -41,7 +41,7 @@ static inline crn_value crn_capture_number(const crn_query *query, const crn_que
     return crn_integer(capture - query->captures);
 }
 
-/* Returns an id, or NULL for "none". */
+/* Returns the id first + number; NULL if `number` is UINT32_MAX. */
 static inline crn_value crn_id_or_null(uint32_t first, uint32_t number)
 {
     return number == UINT32_MAX ? (crn_value){0} : crn_integer((int64_t)first + number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokens.h - the tokens of SQL, as SQLite reads them.
+ * tokens.h - splits SQL into tokens, as SQLite does.
  */
 #ifndef CRN_QUERY_TOKENS_H
 #define CRN_QUERY_TOKENS_H
@@ -15,8 +15,7 @@ typedef enum crn_token_kind {
     CRN_TOKEN_DOUBLE_QUOTED,
     CRN_TOKEN_OTHER_QUOTED,
     CRN_TOKEN_COMPARISON,
-    CRN_TOKEN_OPERATOR, /* continues the expression on its left; also the point of a qualified name
-                         */
+    CRN_TOKEN_OPERATOR, /* continues the expression on its left; also the "." of a qualified name */
     CRN_TOKEN_OPEN,
     CRN_TOKEN_CLOSE,
     CRN_TOKEN_COMMA,
@@ -30,14 +29,14 @@ typedef struct crn_token {
     size_t size;
 } crn_token;
 
-/* Returns the token at a position. An unterminated quoted word is one of kind CRN_TOKEN_OTHER, to
- * the end. */
+/* Returns the token at a position. An unterminated quoted word extends to the end, as
+ * CRN_TOKEN_OTHER. */
 crn_token crn_token_at(const char *at);
 
 /* Returns the next token that is neither blank nor a comment. */
 crn_token crn_token_after(crn_token before);
 
-/* Returns true if the token is this word, in upper or lower case. */
+/* Returns true if the token is `word`, in any case. */
 bool crn_token_is(crn_token token, const char *word);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { BOTH = 3 };
 
-/* A context below a pair, or of a group that may have moved. */
+/* A context below a pair, or one whose function may have moved. */
 typedef struct child {
     uint32_t block, context, caller;
     uint8_t side;
@@ -19,9 +19,9 @@ typedef struct aligning {
     uint32_t *first_child, *next_sibling;
     crn_why_pairs pairs;
     uint32_t child_count, child_capacity;
-    child *children; /* of one pair */
+    child *children; /* contexts below the current pair */
     uint32_t moved_count, moved_capacity;
-    child *moved; /* of the whole */
+    child *moved; /* contexts whose functions may have moved */
 } aligning;
 
 static void add_child(child **list, uint32_t *count, uint32_t *capacity, child item)
@@ -74,7 +74,7 @@ static void link_children(aligning *all)
     }
 }
 
-/* Adds a pair of the children from `first` to `end`, which have one block. */
+/* Adds a pair whose members are the children from `first` to before `end`, all of one block. */
 static void pair_children(aligning *all, const child *first, const child *end, crn_why_kind kind,
                           uint32_t parent, uint32_t caller, bool whole)
 {
@@ -89,8 +89,8 @@ static void pair_children(aligning *all, const child *first, const child *end, c
     add_pair(&all->pairs, pair);
 }
 
-/* A context of one side only. Functions that the other side has, too, have moved: those below a new
- * function in place of it. */
+/* Handles a context of one side only. If the other side has its function, the function may have
+ * moved. Otherwise the function is new or gone, and functions below it may have moved. */
 static void take_apart(aligning *all, const child *item)
 {
     const crn_why_contexts *contexts = all->contexts;
@@ -99,7 +99,7 @@ static void take_apart(aligning *all, const child *item)
         add_child(&all->moved, &all->moved_count, &all->moved_capacity, *item);
         return;
     }
-    /* In preorder, without recursion: paths may be long. */
+    /* Walks in preorder without recursion, as paths may be long. */
     for (;;) {
         bool down = contexts->present[at];
         child here = {contexts->block[at], at, contexts->block[contexts->parent[at]], item->side};
@@ -123,7 +123,7 @@ static void take_apart(aligning *all, const child *item)
     }
 }
 
-/* Collects the children of both sides' members, by block. */
+/* Collects the contexts below the members of both sides, sorted by block. */
 static void collect_children(aligning *all, const crn_why_pair *pair)
 {
     const crn_why_contexts *contexts = all->contexts;
@@ -139,7 +139,8 @@ static void collect_children(aligning *all, const crn_why_pair *pair)
         qsort(all->children, all->child_count, sizeof *all->children, compare_children);
 }
 
-/* `in_group`: what is on one side only below a group that has moved is not looked for again. */
+/* Aligns the contexts below a pair. `in_group`: the pair is below a moved function; contexts on one
+ * side only are then not tried as moved again. */
 static void align_below(aligning *all, uint32_t index, bool in_group)
 {
     crn_why_pair pair = all->pairs.list[index];
@@ -169,8 +170,8 @@ static void align_from(aligning *all, uint32_t index, bool in_group)
         align_below(all, index, in_group);
 }
 
-/* Groups of both sides are a pair. A group of one side is a function that others call now, too, or
- * that some call no longer: a pair for each of them. */
+/* Makes a pair of the groups of both sides. If only one side has a group, callers of the function
+ * are new or gone: makes a pair for each of its contexts. */
 static void align_moved(aligning *all)
 {
     if (all->moved_count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contexts of all runs together, with calls and self cost by run.
+ * Merges the contexts of all runs, with calls and self cost by run.
  */
 #include "base/memory.h"
 #include "why/align.h"
@@ -8,7 +8,7 @@
 typedef struct finding {
     crn_why_contexts *contexts;
     uint32_t capacity, mask;
-    uint32_t *table; /* number of a context; 0 is free, as the root is not in it */
+    uint32_t *table; /* hash table of contexts without the root; 0: free */
 } finding;
 
 static uint32_t *slot_of(const finding *finding, uint32_t parent, uint32_t block)

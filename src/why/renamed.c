@@ -10,9 +10,9 @@
 enum { CANDIDATES = 256, NEIGHBOURS = 64 };
 #define ALIKE_LEAST 0.6
 
-/* A function of one side only: shares of its cost by what it calls, of its calls by its callers. */
+/* A function on one side only, with the shares of its cost by callee and of its calls by caller. */
 typedef struct candidate {
-    uint32_t block, number; /* in its profile, in the join */
+    uint32_t block, number; /* its numbers in its profile and in the join */
     double cost, self, calls;
     uint32_t count[2];
     struct {
@@ -90,7 +90,7 @@ static void side_free(side *side)
     crn_free(side->list);
 }
 
-/* Returns the common part of two distributions, 0 to 1. */
+/* Returns the overlap of two candidates' shares by callee (`which` 0) or caller (1), 0 to 1. */
 static double common(const candidate *a, const candidate *b, int which)
 {
     double sum = 0;
@@ -106,7 +106,7 @@ static double ratio(double a, double b)
     return a == b ? 1 : a > 0 && b > 0 ? fmin(a, b) / fmax(a, b) : 0;
 }
 
-/* Returns the length of the common beginning and end of two names, as a share of the longer one. */
+/* Returns the length of the common begin and end of two names as a share of the longer name. */
 static double name_likeness(const char *a, const char *b)
 {
     size_t begin = 0, end = 0, la = strlen(a), lb = strlen(b), least = la < lb ? la : lb;
@@ -130,7 +130,8 @@ static double likeness(const side sides[2], const candidate *a, const candidate 
            0.2 * name_likeness(x->name, y->name);
 }
 
-/* Returns the most like candidate of the other side; its count if there is none. */
+/* Returns the candidate of the other side most like `index`; the other side's count if no candidate
+ * is alike enough. */
 static uint32_t best_of(const side sides[2], int from, uint32_t index, double *best)
 {
     const side *other = &sides[!from];

@@ -10,19 +10,22 @@
 #include "spans/spans.h"
 #include "why/align.h"
 
-#define PART_LEAST 0.01 /* causes below this share of the change are not tested one by one */
+#define PART_LEAST 0.01 /* causes below this share of the change do not count as tests */
 
-/* Everything by pair: figures of each run, and the causes to which its effects belong. */
+/* Figures of each run by pair, and the causes to which each pair contributes. */
 typedef struct working {
     const crn_why_pairs *pairs;
     size_t runs[CRN_SIDES];
-    double **calls, **cost; /* by run and pair; cost: self, or inclusive of whole pairs */
+    double **calls, **cost; /* by run and pair; cost: inclusive if the pair is `whole`, else self */
     uint32_t *calls_cause, *cost_cause;
-    double *mean_calls[CRN_SIDES], *mean_cost[CRN_SIDES]; /* by pair, with the present weights */
-    double *effective[CRN_SIDES];                         /* calls, or those of the parent */
-    double *divisia;                                      /* logarithmic means, summed below */
+    double *mean_calls[CRN_SIDES], *mean_cost[CRN_SIDES]; /* by pair: means of the runs, see
+                                                             take_means */
+    double *effective[CRN_SIDES];                         /* by pair: calls, or the parent's if a
+                                                             side counts none */
+    double *divisia;                                      /* by pair: logarithmic mean of the costs,
+                                                             summed with pairs below */
     crn_why *why;
-    uint32_t *table, mask; /* of causes: index + 1 */
+    uint32_t *table, mask; /* hash table of causes: index + 1 */
     size_t capacity;
 } working;
 
@@ -54,7 +57,8 @@ static void take_run(working *work, const crn_why_contexts *contexts, size_t run
     crn_free(inclusive);
 }
 
-/* Means of the runs; without one run of one side, if `without` is not CRN_WHY_NONE. */
+/* Computes the means of each side's runs, except the run `without` (CRN_WHY_NONE: none
+ * excepted). */
 static void take_means(working *work, size_t without)
 {
     size_t run = 0;
@@ -90,7 +94,7 @@ static uint32_t cause_of(working *work, crn_why_kind kind, uint32_t caller, uint
     return work->table[at] - 1;
 }
 
-/* Finds the causes: of each pair at most two, its calls and its cost. */
+/* Finds the causes: at most two for each pair, its calls and its cost. */
 static void find_causes(working *work)
 {
     const crn_why_pairs *pairs = work->pairs;
@@ -124,7 +128,7 @@ static double logarithmic_mean(double a, double b)
     return fabs(difference) < 1e-9 * a ? (a + b) / 2 : difference / log(a / b);
 }
 
-/* Sets the calls of a pair; where a side counts none, as many as of its parent. */
+/* Sets the effective calls of a pair: its own; if a side counted none, its parent's. */
 static void take_effective(working *work, uint32_t p)
 {
     const crn_why_pair *pair = &work->pairs->list[p];
@@ -145,7 +149,7 @@ static double calls_ratio(const working *work, uint32_t p)
     return log(ratio);
 }
 
-/* Adds the effects of all pairs to `amounts`, by cause. */
+/* Sets `amounts`, by cause, to the sums of the effects of all pairs. */
 static void take_effects(working *work, double *amounts)
 {
     const crn_why_pairs *pairs = work->pairs;
@@ -205,8 +209,7 @@ static void take_errors(working *work)
     crn_free(squares);
 }
 
-/* Judges which causes are within chance. Many are tested: together they err in one case of 20
- * (Bonferroni). */
+/* Judges which causes noise explains. All tests together err in one case of 20 (Bonferroni). */
 static void judge_causes(working *work)
 {
     crn_why *why = work->why;
@@ -248,13 +251,13 @@ static void judge_total(crn_why *why, const crn_why_contexts *contexts, const si
     why->chance = change != 0 && why->low <= 0 && why->high >= 0;
 }
 
-/* Returns the cost as an integer, clamped: those of a damaged capture can be larger. */
+/* Returns the cost as an integer, clamped: a damaged capture can have larger costs. */
 static uint64_t as_integer(double cost)
 {
     return cost < 0 ? 0 : cost < 0x1p64 ? (uint64_t)cost : UINT64_MAX;
 }
 
-/* Judges, for one run on each side, which causes sampling alone can explain. */
+/* Judges which causes sampling alone can explain, without several runs on each side. */
 static void judge_samples(crn_why *why, const crn_why_input *input)
 {
     crn_sampling sampling[CRN_SIDES] = {0};
@@ -283,7 +286,8 @@ static void describe(working *work)
     const crn_why_pairs *pairs = work->pairs;
     crn_why *why = work->why;
     double *largest = crn_calloc(why->cause_count, sizeof *largest);
-    for (int side = 0; side < CRN_SIDES; side++) /* inclusive, for the causes of calls */
+    for (int side = 0; side < CRN_SIDES; side++) /* makes `effective` inclusive costs, for causes of
+                                                    calls */
         for (uint32_t p = 0; p < pairs->count; p++)
             work->effective[side][p] = work->mean_cost[side][p];
     for (uint32_t p = pairs->count - 1; p > 0; p--)
@@ -343,7 +347,7 @@ static int compare_causes(const void *left, const void *right)
     return a->caller < b->caller ? -1 : a->caller > b->caller;
 }
 
-/* Causes that change nothing are left out. */
+/* Sorts the causes. Drops causes that change nothing. */
 static void sort_causes(crn_why *why)
 {
     size_t count = 0;
@@ -423,7 +427,8 @@ static crn_profile *sum_of(const crn_why_input *input, int side)
     return crn_merge_end(merge);
 }
 
-/* Numbers the blocks of each run like those of the side's sum in the join. */
+/* Returns, by run and block, the block's number in the join, which numbers the merged runs'
+ * blocks. */
 static uint32_t **number_blocks(const crn_why *why, const crn_why_input *input,
                                 const crn_block_join *join)
 {
