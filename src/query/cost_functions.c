@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SQL functions that return costs of sequences of blocks: cost('wall', 'main', 'parse'),
- * calls('parse'), wall('parse') and so on.
+ * SQL functions that return costs of sequences of blocks, such as cost('wall', 'main', 'parse'),
+ * calls('parse') and wall('parse').
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "query/captures.h"
 
 typedef enum aspect {
-    ASPECT_TOTAL, /* of calls: those that end in the sequence */
+    ASPECT_TOTAL, /* inclusive cost; of calls, those of the sequence */
     ASPECT_SELF,
     ASPECT_INCLUSIVE,
     ASPECT_CONTEXTS,
@@ -17,7 +17,7 @@ typedef enum aspect {
     ASPECT_FOLDED
 } aspect;
 
-/* A function: what it returns, and of which metric; UINT32_MAX: its first argument names it. */
+/* What a function returns, and of which metric; UINT32_MAX: the first argument names the metric. */
 typedef struct cost_function {
     crn_query *query;
     aspect aspect;
@@ -30,7 +30,7 @@ static bool fail(sqlite3_context *context, const char *message)
     return false;
 }
 
-/* Figures are of one profile, as names of blocks are. */
+/* Returns the only capture's profile. Fails with several: a block's name belongs to one profile. */
 static const crn_profile *profile_of(sqlite3_context *context, const crn_query *query)
 {
     if (query->count == 1)
@@ -57,8 +57,8 @@ static bool take_metric(sqlite3_context *context, const crn_profile *profile, sq
     return false;
 }
 
-/* Finds a block by a number or a name. Sets `*known` to false if unknown blocks cost 0 and this is
- * one. */
+/* Finds a block by number or name. If the name is unknown, sets `*known` to false; fails unless
+ * unknown blocks cost 0. */
 static bool take_block(sqlite3_context *context, const crn_query *query, sqlite3_value *value,
                        uint32_t *block, bool *known)
 {
@@ -92,7 +92,7 @@ static uint64_t look_up(const crn_profile *profile, const cost_function *functio
                                                                             : cost.inclusive;
 }
 
-/* Returns a real number, so that costs divide exactly. */
+/* Returns a double, so that dividing costs does not truncate. */
 static void cost(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const cost_function *function = sqlite3_user_data(context);
@@ -134,7 +134,7 @@ static void whole(sqlite3_context *context, int count, sqlite3_value **values)
                                                     : crn_cycle_calls_total(profile)));
 }
 
-/* block(name): the number of a block. */
+/* block(name): the block's number. */
 static void block(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -155,7 +155,7 @@ static int add(crn_query *query, const char *name, int arguments, aspect aspect,
                                       NULL, NULL, crn_free);
 }
 
-/* Returns true if SQL has a function of this name. */
+/* Returns true if SQL has a function `name`, or if that is unknown. */
 static bool is_taken(crn_query *query, const char *name)
 {
     sqlite3_stmt *statement = NULL;

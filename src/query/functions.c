@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * SQL functions.
+ * SQL functions about contexts, spans and times, and percentiles.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "query/captures.h"
 
-enum { NAMES_MAX = 1000 /* limit on names in a path: hostile captures can be very deep */ };
+enum { NAMES_MAX = 1000 /* limit on names in a path: hostile captures can have very long paths */ };
 
 void crn_result_attribute(sqlite3_context *context, crn_attribute attribute)
 {
@@ -29,7 +29,7 @@ void crn_result_attribute(sqlite3_context *context, crn_attribute attribute)
     }
 }
 
-/* Reads the first argument as an id. Returns false if it is none. */
+/* Reads an id below `limit`. Returns false if the value is no such id. */
 static bool id_of(sqlite3_value *value, uint32_t limit, uint32_t *id)
 {
     if (sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
@@ -51,7 +51,7 @@ static void finish(sqlite3_context *context, sqlite3_str *text)
         sqlite3_result_text(context, "", 0, SQLITE_STATIC);
 }
 
-/* path(context): "main > load > parse", without the root. */
+/* path(context): such as "main > load > parse", without the root. */
 static void path(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -80,7 +80,7 @@ static void append_span(sqlite3_str *text, const crn_query_capture *capture, crn
         sqlite3_str_appendf(text, " #%lld", (long long)span.iteration);
 }
 
-/* ancestry(span): "main > foo > pool >* convert #0"; >* marks a hand-off. */
+/* ancestry(span): such as "main > foo > pool >* convert #0"; >* marks a hand-off. */
 static void ancestry(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -105,7 +105,7 @@ static void ancestry(sqlite3_context *context, int count, sqlite3_value **values
     finish(context, text);
 }
 
-/* attribute(span, key): the last value if there are several. */
+/* attribute(span, key): the span's last value for the key. */
 static void attribute(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -125,7 +125,7 @@ static void attribute(sqlite3_context *context, int count, sqlite3_value **value
         }
 }
 
-/* attributes(span): "width=640 name=a.jpg". */
+/* attributes(span): such as "width=640 name=a.jpg". */
 static void attributes(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -162,7 +162,7 @@ static void milliseconds(sqlite3_context *context, int count, sqlite3_value **va
 
 /* ---- percentiles ---- */
 
-/* The values of a group: integers until the first value that is not an integer. */
+/* The values of a group: integers, until a value is not an integer; then all are doubles. */
 typedef struct ranking {
     double share;
     bool numbers;
@@ -218,7 +218,7 @@ static void percentile_step(sqlite3_context *context, int count, sqlite3_value *
         rank_step(context, values[0], percent / 100);
 }
 
-/* Maps a value to an unsigned number with the same order, and back. */
+/* Map a value's bits to an unsigned number with the same order, and back. */
 static uint64_t to_key(uint64_t bits, bool number)
 {
     return number && bits >> 63 ? ~bits : bits ^ UINT64_C(1) << 63;
@@ -229,7 +229,7 @@ static uint64_t from_key(uint64_t key, bool number)
     return number && !(key >> 63) ? ~key : key ^ UINT64_C(1) << 63;
 }
 
-/* Nearest rank: returns a value that occurred. */
+/* Sets the SQL result to the nearest rank, a value of the group. */
 static void rank_end(sqlite3_context *context)
 {
     ranking *ranking = sqlite3_aggregate_context(context, 0);

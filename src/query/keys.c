@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorts the values of an attribute, so that SQLite need not sort when it groups or orders by it.
+ * Ranks the values of an attribute, so that SQLite need not sort to group or order by it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/memory.h"
 #include "query/captures.h"
 
-enum { TEXTS_MAX = 1 << 20 /* limit on distinct texts; SQLite sorts if there are more */ };
+enum { TEXTS_MAX = 1 << 20 /* limit on distinct texts; beyond it, SQLite sorts */ };
 
-/* The value of a span. Texts sort after all numbers. */
+/* A span with a value. Texts sort after all numbers. */
 typedef struct entry {
     uint32_t capture, span;
 } entry;
@@ -20,10 +20,10 @@ typedef struct ordering {
     crn_query *query;
     uint32_t key, count, room, texts, integers, numbers;
     entry *entries;
-    uint64_t *keys; /* by entry; a text's is its number until texts are ranked */
+    uint64_t *keys; /* by entry: its sort key; of a text, its number, then its rank */
     uint8_t *is_text;
     crn_interning *known;
-    const char **text_of; /* by number of the text */
+    const char **text_of; /* by number of a text: the text */
     bool too_many;
 } ordering;
 
@@ -54,7 +54,7 @@ static uint64_t text_number(ordering *ordering, const char *text)
 static void add_entry(ordering *ordering, uint32_t capture, uint32_t span, crn_attribute value)
 {
     double number = value.kind == CRN_ATTRIBUTE_NUMBER ? value.value.number : 0;
-    if (isnan(number)) /* SQL treats NaN as NULL */
+    if (isnan(number)) /* NaN is NULL in SQL */
         return;
     grow(ordering);
     uint64_t key = 0;
@@ -80,7 +80,7 @@ static void add_entry(ordering *ordering, uint32_t capture, uint32_t span, crn_a
     ordering->keys[ordering->count++] = key;
 }
 
-/* If a span has several values, the last one counts. */
+/* Adds the last value of each span for the key. */
 static void gather(ordering *ordering, uint32_t number)
 {
     crn_query_capture *capture = &ordering->query->captures[number];
@@ -104,7 +104,7 @@ static int compare_texts(const void *left, const void *right, void *texts)
     return strcmp(text_of[*(const uint32_t *)left], text_of[*(const uint32_t *)right]);
 }
 
-/* Renumbers texts by their order. */
+/* Replaces the numbers of texts by their ranks. */
 static void rank_texts(ordering *ordering)
 {
     uint32_t *order = crn_calloc(ordering->texts, sizeof *order);
@@ -151,7 +151,7 @@ bool crn_captures_order_key(crn_query *query, uint32_t key)
     ordering ordering = {.query = query, .key = key, .known = crn_interning_new()};
     for (uint32_t i = 0; i < query->count; i++)
         gather(&ordering, i);
-    /* Integers and floating-point numbers cannot be compared as bits: 2 and 2.5. */
+    /* Keys of integers and of doubles, such as 2 and 2.5, do not compare. */
     bool good = !ordering.too_many && !(ordering.integers && ordering.numbers);
     made->known = good ? 1 : -1;
     if (good) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Computes when each lane was active, in one pass over the spans, which are nearly sorted by start
- * on each lane.
+ * Computes when each lane was active, in one pass over the spans, as each lane's are mostly sorted
+ * by start.
  */
 #include "base/cover.h"
 #include "base/memory.h"
@@ -9,7 +9,7 @@
 
 static const crn_period always = {0, UINT64_MAX};
 
-/* Computes busy time of a lane whose spans are not sorted. `piece`: its first piece. */
+/* Computes the busy time of a lane whose spans are not sorted; `piece` is the lane's first. */
 static void cover_sorted(const crn_span_store *store, const crn_span_piece *piece,
                          crn_lane_row *row)
 {
@@ -32,7 +32,8 @@ static void cover_sorted(const crn_span_store *store, const crn_span_piece *piec
     crn_free(order);
 }
 
-/* Adds a piece's spans. Returns false if one begins before `*latest`. */
+/* Adds a piece's spans. Returns false if a span begins before an earlier span, the latest of which
+ * began at `*latest`. */
 static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece, crn_lane_row *row,
                         uint64_t *latest, uint64_t *upto)
 {
@@ -51,7 +52,7 @@ static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece
 
 void crn_captures_lanes(const crn_query_capture *asked)
 {
-    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
+    crn_query_capture *capture = (crn_query_capture *)asked; /* a cache: computed on first use */
     const crn_span_store *store = capture->store;
     if (capture->lanes)
         return;

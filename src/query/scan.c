@@ -104,7 +104,7 @@ bool crn_scan_is_wanted(const crn_scan *scan)
     return true;
 }
 
-/* Checks a piece's summary (range of starts, blocks) against the conditions. */
+/* Returns false if no span of the piece can match, as its range of starts, blocks and lane tell. */
 static bool piece_is_wanted(const crn_scan *scan, uint64_t blocks)
 {
     const crn_span_piece *piece = scan->piece;
@@ -129,8 +129,8 @@ static bool piece_is_wanted(const crn_scan *scan, uint64_t blocks)
     return true;
 }
 
-/* Returns a bitmap (modulo 64) of the wanted blocks of a capture. Blocks beyond the known ones
- * count as the root. */
+/* Returns a bitmap, modulo 64, of a capture's wanted blocks: all if the root is wanted, which
+ * stands for unknown blocks. */
 static uint64_t blocks_wanted(const crn_scan *scan)
 {
     const crn_query_capture *capture = scan->capture;
@@ -165,7 +165,8 @@ void crn_scan_go_to(crn_scan *scan, uint32_t id)
     scan->span = &scan->piece->spans[crn_scan_local(scan) - scan->piece->first];
 }
 
-/* Moves to the first wanted span at or after the piece, in this capture or a later one. */
+/* Moves to the first span of the first wanted piece from the current piece on, in this capture or a
+ * later capture. */
 static void enter_piece(crn_scan *scan)
 {
     for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scans in the order of the file (scan.c), or over a list of spans: if conditions select few, or
- * the requested order is not file order.
+ * Scans spans in file order (scan.c), or over a list if conditions select few spans or the
+ * requested order is another.
  */
 #include "query/scan.h"
 
@@ -15,7 +15,7 @@ static const crn_condition *find_equal(const crn_scan *scan, crn_spans_column co
     return NULL;
 }
 
-/* Makes `list` from those of the given spans that match. */
+/* Makes `list` of the matching spans among `count` spans; `spans` NULL: `first_id` alone. */
 static void list_these(crn_scan *scan, uint32_t first_id, const uint32_t *spans, uint32_t count)
 {
     scan->list = crn_calloc(count, sizeof *scan->list);
@@ -26,7 +26,8 @@ static void list_these(crn_scan *scan, uint32_t first_id, const uint32_t *spans,
     }
 }
 
-/* Conditions on the id or the parent select few spans. */
+/* Makes the list if a condition names the id or the parent, as few spans can match. Returns false
+ * otherwise. */
 static bool list_named(crn_scan *scan)
 {
     const crn_condition *condition = find_equal(scan, CRN_SPANS_ID);
@@ -62,7 +63,7 @@ static void append(crn_scan *scan, uint32_t *room)
     scan->list[scan->list_count++] = scan->id;
 }
 
-/* Spans with an attribute of the key are often few. */
+/* Makes the list of matching spans with an attribute of the key: often few have it. */
 static void list_with_key(crn_scan *scan)
 {
     uint32_t room = 1024;
@@ -103,7 +104,7 @@ static uint64_t key_of(const crn_scan *scan, int column)
         return scan->capture->name_rank[crn_scan_block(scan)];
     bool there = crn_scan_value(scan, (crn_spans_column)column, &value);
     if (column == CRN_SPANS_ITERATION)
-        return (uint64_t)value ^ UINT64_C(1) << 63; /* NULL is already the smallest */
+        return (uint64_t)value ^ UINT64_C(1) << 63; /* NULL is the smallest value already */
     return there ? (uint64_t)value + 1 : 0;
 }
 
@@ -113,7 +114,7 @@ static uint64_t term_key(const crn_scan *scan, const crn_order_term *term)
     return term->descending ? ~key : key;
 }
 
-/* Fills in the keys of all spans, in memory order. */
+/* Fills in `keys`, by id, for all spans, in memory order. */
 static void fill_keys(crn_scan *scan, const crn_order_term *term, uint64_t *keys)
 {
     for (uint32_t i = 0; i < scan->query->count; i++) {
@@ -129,7 +130,7 @@ static void fill_keys(crn_scan *scan, const crn_order_term *term, uint64_t *keys
     }
 }
 
-/* Sorts by the last term first, stably. */
+/* Sorts a long list: stably, by each term from the last to the first. */
 static void sort_most(crn_scan *scan)
 {
     uint64_t *keys = crn_store_array(scan->query->spans, sizeof *keys);
@@ -140,7 +141,7 @@ static void sort_most(crn_scan *scan)
     crn_free(keys);
 }
 
-/* The same for a list that is short compared to all spans. */
+/* Does the same for a short list: computes keys only for its spans. */
 static void sort_few(crn_scan *scan)
 {
     uint32_t count = scan->list_count, *order = crn_calloc(count, sizeof *order);
@@ -170,14 +171,14 @@ static void sort(crn_scan *scan)
         sort_few(scan);
 }
 
-/* File order is the order of ids. */
+/* Returns true if file order, which is the order of ids, is the requested order. */
 static bool is_sorted(const crn_scan *scan)
 {
     return !scan->term_count ||
            (scan->terms[0].column == CRN_SPANS_ID && !scan->terms[0].descending);
 }
 
-/* Prefetches the next spans of a sorted list, which are scattered over the file. */
+/* Prefetches a later span of the list, as a sorted list's spans are scattered over the file. */
 static void fetch_ahead(const crn_scan *scan)
 {
     enum { AHEAD = 8 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schema as text, for `cairn query --schema` and docs/QUERY.md; also the source of the views.
+ * The schema as text, for `cairn query --schema` and docs/QUERY.md. Views are made from it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,7 +272,7 @@ char *crn_schema_text(void)
     return text ? text : crn_strdup("");
 }
 
-/* Lists the attribute columns for a view that includes them. */
+/* Returns the names of the attribute columns, for a view that includes them; NULL without any. */
 static char *key_list(const crn_query *query)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SQL functions over sets of blocks. A set is a blob: a byte for each id of `blocks`. Callers and
- * callees of a set are aggregates over the ids in it.
+ * SQL functions over sets of blocks. A set is a blob with a byte for each id of `blocks`. The
+ * functions for callers and callees are aggregates over the ids in a set.
  */
 #include <regex.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void set_end(sqlite3_context *context)
     sqlite3_result_blob64(context, set, size, crn_free);
 }
 
-/* in_set(id, set) */
+/* in_set(id, set): 1 if the set has the id. */
 static void in_set(sqlite3_context *context, int count, sqlite3_value **values)
 {
     sqlite3_int64 id = sqlite3_value_int64(values[0]);
@@ -111,13 +111,13 @@ static void compare(sqlite3_context *context, sqlite3_value **values, threshold 
     if (id < 0 || id >= crn_query_end(query)->block)
         return;
     crn_query_capture *capture =
-        (crn_query_capture *)CRN_CAPTURE_OF(query, block, (uint32_t)id); /* computed on first use */
+        (crn_query_capture *)CRN_CAPTURE_OF(query, block, (uint32_t)id); /* has caches */
     const uint64_t *cost = cost_of(query, capture, threshold);
     sqlite3_result_int(context, (double)cost[id - capture->block] >=
                                     percent / 100 * (double)capture->cost.total);
 }
 
-/* thresh(id, percent): its self cost is this share of the total or more. */
+/* thresh(id, percent): 1 if the block's self cost is at least this share of the total. */
 static void thresh(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
@@ -138,7 +138,7 @@ static void thresh_gc(sqlite3_context *context, int count, sqlite3_value **value
 
 /* ---- names ---- */
 
-/* nested_name(id): the name of a block behind those of its lexical parents. */
+/* nested_name(id): the block's name after the names of its lexical parents. */
 static void nested_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -158,8 +158,8 @@ static void free_expression(void *expression)
     crn_free(expression);
 }
 
-/* Returns the compiled pattern, which SQLite keeps as long as the argument is constant. `*made` is
- * set if this call compiled it. */
+/* Returns the compiled pattern; SQLite keeps it while the argument is constant. Sets `*made` to
+ * true if this call compiled it. Returns NULL and sets the SQL error if the pattern is invalid. */
 static regex_t *expression_of(sqlite3_context *context, sqlite3_value *pattern, bool *made)
 {
     regex_t *expression = sqlite3_get_auxdata(context, 0);
@@ -179,7 +179,8 @@ static regex_t *expression_of(sqlite3_context *context, sqlite3_value *pattern, 
     return NULL;
 }
 
-/* regexp(pattern, text), the operator "text regexp pattern": POSIX extended. */
+/* regexp(pattern, text), also written "text regexp pattern": matches a POSIX extended
+ * expression. */
 static void regular(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const char *text = (const char *)sqlite3_value_text(values[1]);
@@ -191,7 +192,7 @@ static void regular(sqlite3_context *context, int count, sqlite3_value **values)
     if (!expression)
         return;
     sqlite3_result_int(context, regexec(expression, text, 0, NULL, 0) == 0);
-    if (made) /* last, because SQLite may free it at once */
+    if (made) /* last: SQLite may free `expression` at once */
         sqlite3_set_auxdata(context, 0, expression, free_expression);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Virtual tables whose rows are numbered. Equality conditions on integer columns use an index,
- * which is made on first use, unless the rows are sorted by that column.
+ * Virtual tables with numbered rows. An equality condition on an integer column uses an index, made
+ * on first use; if the rows are sorted by the column, a binary search.
  */
 #include "query/simple.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { INDEXED_MAX = 8 /* limit on columns with an index: the first ones */ };
+enum { INDEXED_MAX = 8 /* only the first columns can have an index */ };
 
 typedef struct column_index {
     bool made;
@@ -17,11 +17,12 @@ typedef struct column_index {
     uint32_t *order; /* rows sorted by key */
 } column_index;
 
-/* State of a table that outlives SQLite's own object for it. */
+/* The state of a table. It lives as long as the database, longer than SQLite's object for the
+ * table. */
 typedef struct kept {
     crn_query *query;
     const crn_simple_table *table;
-    unsigned integers; /* bitmap of columns that hold only integers and NULL */
+    unsigned integers; /* bitmap of the columns that hold only integers and NULL */
     column_index indexes[INDEXED_MAX];
 } kept;
 
@@ -81,7 +82,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- indexes ---- */
 
-/* Maps a value to an unsigned number with the same order, NULL first. */
+/* Maps a cell to an unsigned number with the same order, NULL first. */
 static uint64_t key_of(const kept *kept, uint64_t row, int column)
 {
     char text[CAIRN_TEXT_MAX + 1];
@@ -111,7 +112,7 @@ static void make_index(kept *kept, int column)
     crn_store_sort(index->order, (uint32_t)count, index->keys);
 }
 
-/* Returns the first index whose key is >= `key`. */
+/* Returns the first position in the order of the index whose key is at least `key`. */
 static uint64_t find(const kept *kept, int column, uint64_t key)
 {
     const column_index *index = &kept->indexes[column];
@@ -128,8 +129,7 @@ static uint64_t find(const kept *kept, int column, uint64_t key)
     return low;
 }
 
-/* Uses the index for integers only. SQLite compares everything else, because only it knows its
- * conversions. */
+/* Uses the index for integers only. SQLite compares other values, with its own conversions. */
 static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int count,
                   sqlite3_value **values)
 {
@@ -220,7 +220,7 @@ static void forget(void *data)
     crn_free(kept);
 }
 
-/* Returns the columns declared INTEGER; untyped ones can hold anything. */
+/* Returns a bitmap of the columns declared INTEGER: untyped columns can hold anything. */
 static unsigned integers_of(const char *columns)
 {
     static const char type[] = " INTEGER";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Durations by block: a first pass counts, a second one collects them by block, and quantiles are
- * selected without sorting.
+ * Summarises durations by block: one pass counts the spans, a second collects their durations by
+ * block, and quantiles are selected without sorting.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void add_up(const crn_query_capture *capture, crn_summary_row *rows)
     }
 }
 
-/* Durations of ended spans; those of block b begin at times[first[b]]. */
+/* Durations of ended spans, by block: block b's begin at times[first[b]]. */
 typedef struct durations {
     uint64_t *times, *first;
 } durations;
@@ -44,7 +44,7 @@ static durations gather(const crn_query_capture *capture, const crn_summary_row 
         for (uint32_t i = 0; i < piece->count; i++) {
             const cairn_priv_span *span = &piece->spans[i];
             uint32_t block = crn_captures_block(capture, span->block);
-            /* The file's owner may have changed it since the first pass. */
+            /* The file's owner may have changed the span since the first pass. */
             if (span->end && at[block] < all.first[block + 1])
                 all.times[at[block]++] = crn_store_duration(store, span);
         }
@@ -72,7 +72,7 @@ static void rank(crn_summary_row *row, const uint64_t *times, uint64_t count)
 
 void crn_captures_summary(const crn_query_capture *asked)
 {
-    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
+    crn_query_capture *capture = (crn_query_capture *)asked; /* a cache: computed on first use */
     if (capture->summary)
         return;
     uint32_t blocks = capture->profile->block_count;
@@ -86,10 +86,10 @@ void crn_captures_summary(const crn_query_capture *asked)
     capture->summary = rows;
 }
 
-/* Self times need more than the durations: which spans run inside each other. */
+/* Self times are apart because they need more than durations: which spans are inside others. */
 void crn_captures_self_times(const crn_query_capture *asked)
 {
-    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
+    crn_query_capture *capture = (crn_query_capture *)asked; /* a cache: computed on first use */
     const crn_span_store *store = capture->store;
     if (capture->self_times)
         return;

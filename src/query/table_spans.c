@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The virtual table `spans` on top of scan.h.
+ * The virtual table `spans`, which reads spans by scan.h.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ typedef struct table {
 typedef struct cursor {
     sqlite3_vtab_cursor base;
     crn_scan scan;
-    uint32_t attribute; /* index of the last found attribute; the next one is often behind it */
+    uint32_t attribute; /* index of the last attribute found; the next search begins there */
 } cursor;
 
 static int connect(sqlite3 *database, void *query, int count, const char *const *arguments,
@@ -80,7 +80,7 @@ static int disconnect(sqlite3_vtab *base)
 
 /* ---- query planning ---- */
 
-/* Returns true if a condition can hold for a span without the attribute. */
+/* Returns true if a condition on an attribute can hold for a span without the attribute. */
 static bool holds_of_null(unsigned char op)
 {
     switch (op) {
@@ -99,7 +99,7 @@ static bool holds_of_null(unsigned char op)
     }
 }
 
-/* Encodes a condition as a letter; 0 if a scan does not support it. */
+/* Returns the letter for a condition; 0 if a scan does not support it. */
 static char letter_of(const sqlite3_index_info *info, int i)
 {
     int column = info->aConstraint[i].iColumn < 0 ? CRN_SPANS_ID : info->aConstraint[i].iColumn;
@@ -162,8 +162,8 @@ static bool order_is_known(crn_query *query, const sqlite3_index_info *info)
     return true;
 }
 
-/* The plan is a text: for a condition its column as two characters and its letter; for an order the
- * column and + or -. */
+/* Appends a condition or an order to the plan, a text: two characters for the column, then the
+ * condition's letter, or + or - for an order. */
 static void add_step(sqlite3_str *plan, int column, char letter)
 {
     sqlite3_str_appendchar(plan, 1, (char)('0' + column / 64));
@@ -226,7 +226,7 @@ static bool name_matches(char letter, const char *name, const char *text)
     }
 }
 
-/* Finds the names that equal or match the value. */
+/* Restricts the scan to names that equal or match the value. */
 static void add_name(crn_scan *scan, char letter, sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -251,7 +251,7 @@ static void add_name(crn_scan *scan, char letter, sqlite3_value *value)
     scan->names = names;
 }
 
-/* A comparison with a fractional number becomes one with the integers around it. */
+/* Adds a comparison with a number, made one with the integer below or above it. */
 static void add_number(crn_scan *scan, crn_spans_column column, char letter, double number)
 {
     if (!(fabs(number) < 9e18))
@@ -288,7 +288,7 @@ static void add_value(crn_scan *scan, crn_spans_column column, char letter, sqli
     case SQLITE_NULL:
         scan->nothing = true;
         break;
-    default: /* SQLite's own comparison decides */
+    default: /* SQLite compares */
         break;
     }
 }
@@ -348,8 +348,8 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
     return SQLITE_OK;
 }
 
-/* Returns the index of the span's first attribute, or where it would be. Spans are mostly visited
- * in order, and so are their attributes. */
+/* Returns the index of the span's first attribute, or where it would be. Looks first after the last
+ * one found: SQLite mostly visits spans in order. */
 static uint32_t find_attributes(cursor *cursor, const crn_span_store *store, uint32_t span)
 {
     uint32_t at = cursor->attribute, count;
@@ -360,7 +360,7 @@ static uint32_t find_attributes(cursor *cursor, const crn_span_store *store, uin
     return cursor->attribute = near ? at : crn_store_attributes_of(store, span, &count);
 }
 
-/* If a span has several values for the key, the last one counts. */
+/* Sets the SQL result to the span's last value for the key. */
 static void result_attribute(cursor *cursor, uint32_t key, sqlite3_context *context)
 {
     const crn_scan *scan = &cursor->scan;

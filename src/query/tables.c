@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables about the profile; trace_tables.c has those about spans.
+ * Tables about the profile; trace_tables.c has the tables about spans.
  */
 #include <string.h>
 
@@ -146,7 +146,7 @@ static crn_value block_cost_value(crn_query *query, uint64_t row, int column, ch
     }
 }
 
-/* ---- costs: a row for each context and each metric that has any cost ---- */
+/* ---- costs: a row for each context and each metric with a column ---- */
 
 static uint32_t charged(const crn_profile *profile, uint32_t metrics[CRN_METRIC_MAX])
 {
@@ -197,7 +197,7 @@ static crn_value cost_value(crn_query *query, uint64_t row, int column, char *te
     }
 }
 
-/* ---- edges: first those of the tree, then those that close cycles or fold ---- */
+/* ---- edges: first tree edges, then aliases ---- */
 
 static uint64_t count_edges(crn_query *query)
 {

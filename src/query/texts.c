@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "query/tokens.h"
 
-/* ---- words in double quotes that are texts ---- */
+/* ---- double-quoted words that are texts ---- */
 
 static bool compares(crn_token token, bool after_is)
 {
@@ -19,7 +19,7 @@ static bool compares(crn_token token, bool after_is)
            (after_is && crn_token_is(token, "not"));
 }
 
-/* Returns true if the word is the whole operand of the comparison, not just its begin. */
+/* Returns true if the word is a whole operand, not just the begin of one. */
 static bool is_whole(crn_token word)
 {
     crn_token_kind next = crn_token_after(word).kind;
@@ -32,7 +32,7 @@ static bool is_element(crn_token word)
     return next == CRN_TOKEN_COMMA || next == CRN_TOKEN_CLOSE;
 }
 
-/* Returns true for a list, false for a subquery. */
+/* Returns true if the bracket `open` begins the list of an IN, not a subquery. */
 static bool opens_list(crn_token open, crn_token before)
 {
     crn_token next = crn_token_after(open);
@@ -87,7 +87,7 @@ void crn_texts_end(crn_texts *texts, size_t from)
 crn_texts crn_texts_make(const char *sql, size_t most)
 {
     crn_texts texts = {0};
-    bool *lists = NULL; /* by depth of parentheses: it is the list of an IN */
+    bool *lists = NULL; /* by depth of brackets: true for the list of an IN */
     size_t depth = 0, room = 0;
     crn_token now = crn_token_at(sql), before = {.kind = CRN_TOKEN_SEMICOLON};
     bool compared = false;

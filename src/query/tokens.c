@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokenises SQL like SQLite, as far as needed to find quoted words, operators and the ends of
- * statements.
+ * Splits SQL into tokens as SQLite does, as far as needed to find quoted words, operators and ends
+ * of statements.
  */
 #include "query/tokens.h"
 
@@ -42,7 +42,7 @@ static size_t size_of_comment(const char *at)
     return end ? (size_t)(end - at) + 2 : strlen(at);
 }
 
-/* Returns 0 if it is not terminated. */
+/* Returns the size of a quoted word; 0 if it is not terminated. */
 static size_t size_of_quoted(const char *at)
 {
     char quote = at[0] == '[' ? ']' : at[0];
@@ -56,7 +56,7 @@ static size_t size_of_quoted(const char *at)
     return 0;
 }
 
-/* Numbers may contain points; signs of exponents do not matter here. */
+/* Returns the size of a word, or of a number up to the sign of its exponent. */
 static size_t size_of_word(const char *at)
 {
     bool number = is_digit(at[0]) || at[0] == '.';
@@ -66,7 +66,7 @@ static size_t size_of_word(const char *at)
     return size;
 }
 
-/* $name, and Tcl's $a::b(c). */
+/* Returns the size of a variable: $name, or Tcl's $a::b(c). */
 static size_t size_of_variable(const char *at)
 {
     size_t size = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables about spans, except `spans` itself, and about the captures.
+ * Tables about spans, except `spans` itself, and about captures.
  */
 #include "profile/profile.h"
 #include "query/simple.h"
@@ -141,7 +141,7 @@ static crn_value event_value(crn_query *query, uint64_t row, int column, char *t
     }
 }
 
-/* ---- times without a core ---- */
+/* ---- off core ---- */
 
 static uint64_t count_off_core(crn_query *query)
 {
@@ -181,8 +181,8 @@ static uint32_t span_of_sample(const crn_query_capture *capture, uint32_t sample
     return (*spans)[sample];
 }
 
-/* Returns the names of a path's functions, the outermost first, with ";" between them. If it is too
- * long, what is outermost is left out. */
+/* Returns the names of a path's functions, outermost first, with ";" between them. Leaves out
+ * outermost functions if the text would be too long. */
 static crn_value path_text(const crn_query_capture *capture, uint32_t path, char *text)
 {
     const crn_path *paths = capture->store->samples.paths;
