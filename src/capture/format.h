@@ -62,7 +62,7 @@ typedef enum crn_clock_kind {
     CRN_CLOCK_TSC = 2        /* units of the time stamp counter */
 } crn_clock_kind;
 
-/* One moment in the profile's clock and in ns of CLOCK_MONOTONIC. */
+/* One moment by the profile's clock and by CLOCK_MONOTONIC, ns. */
 typedef struct crn_disk_moment {
     uint64_t clock;
     uint64_t monotonic_ns;
@@ -221,7 +221,7 @@ enum { CRN_HISTOGRAM_BITS = 5, CRN_HISTOGRAM_BUCKETS = 47 << CRN_HISTOGRAM_BITS 
 
 typedef enum crn_histogram_kind {
     CRN_HISTOGRAM_BLOCK = 1,   /* all of a block's spans */
-    CRN_HISTOGRAM_INTEGER = 2, /* spans with this value of the attribute `key` */
+    CRN_HISTOGRAM_INTEGER = 2, /* spans with one value of the attribute `key` */
     CRN_HISTOGRAM_NUMBER = 3,
     CRN_HISTOGRAM_TEXT = 4, /* compares the first CRN_HISTOGRAM_TEXT_MAX bytes */
     CRN_HISTOGRAM_OTHER = 5 /* spans with values beyond the limit on the number of values */

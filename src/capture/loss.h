@@ -25,7 +25,8 @@ void crn_capture_pass_on(char *base, crn_capture *to);
 /* Unmaps a reservation and releases it; `base` may be NULL. */
 void crn_capture_release(char *base, uint64_t size);
 
-/* Marks the capture as lost, also in the file if that still has its header. Signal safe. */
+/* Loses the capture: replaces its mappings, and notes the loss in the file if that still has its
+ * header. Signal safe. */
 void crn_capture_lose(crn_capture *capture);
 
 static inline bool crn_capture_is_lost(const crn_capture *capture)

@@ -319,7 +319,7 @@ bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t l
     size_t found = find_chunk(reader, &identity);
     *word = 0;
     if (found == reader->chunk_count || compare_chunks(&reader->chunks[found], &identity) != 0)
-        found--; /* the chunk before it contains the offset */
+        found--; /* the chunk before may contain the offset */
     if (found >= reader->chunk_count)
         return true;
     const crn_disk_chunk *chunk = &reader->chunks[found];

@@ -18,7 +18,7 @@
 
 typedef struct crn_capture {
     crn_file file;                 /* under lock */
-    crn_disk_header *header;       /* mapped permanently */
+    crn_disk_header *header;       /* mapped until crn_capture_close */
     crn_disk_directory *directory; /* the last directory, mapped */
     uint64_t directory_offset;
     uint64_t limit;

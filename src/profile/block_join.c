@@ -206,7 +206,7 @@ static void put_entries(const crn_profile *profile, uint32_t side, entry *entrie
 
 /* ---- blocks without an exact partner ---- */
 
-/* Limit on blocks of one name that are compared with each other. */
+/* Limits: on blocks of one name that are compared with each other; on rounds. */
 enum { ALIKE_MAX = 256, ROUNDS_MAX = 32 };
 
 /* Moves the entries without a partner to the front; returns their number. */

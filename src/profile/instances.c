@@ -75,7 +75,7 @@ static char *strip(const char *name)
     }
     while (to > stripped && to[-1] == ' ')
         to--;
-    if (to > stripped) /* otherwise nothing has been copied yet */
+    if (to > stripped) /* otherwise the copy is still the whole name */
         *to = 0;
     return stripped;
 }

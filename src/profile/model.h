@@ -64,7 +64,7 @@ typedef struct crn_profile {
     uint32_t edge_count;
     crn_profile_edge *edges; /* sorted by from */
 
-    size_t note_count; /* "command", "started", "wall_mode", "tick_period", ...: see
+    size_t note_count; /* "command", "started", "wall", "tick_period", ...: see
                           docs/CAPTURE_FORMAT.md */
     crn_note *notes;
 

@@ -24,7 +24,7 @@ bool crn_reference_sequence(const crn_profile *profile, const char *text, crn_se
                             crn_error *error);
 
 /* Writes a short reference to the block: "#12" if its name does not fit, cannot be typed between
- * quotes, or is ambiguous. */
+ * quotes, or is ambiguous even with its file and line. */
 void crn_reference_spell(const crn_profile *profile, uint32_t block,
                          char spelling[CRN_REFERENCE_SIZE]);
 

@@ -33,7 +33,7 @@ static int compare_siblings(const void *left, const void *right)
     return compare_totals(left, right);
 }
 
-/* Returns, by context, 1 if it or a descendant is kept. */
+/* Returns, by context, 1 if the context or a descendant is kept. */
 static uint8_t *reach_of(const crn_profile *profile, const uint8_t *kept)
 {
     uint8_t *reach = crn_calloc(profile->context_count, sizeof *reach);

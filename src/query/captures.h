@@ -90,8 +90,8 @@ bool crn_captures_order_key(crn_query *query, uint32_t key);
 /* Compute the capture's costs, block_costs, summary and lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_block_costs(const crn_query_capture *capture);
-void crn_captures_summary(const crn_query_capture *capture); /* without self times */
-/* Adds self times to capture->summary on first use. */
+void crn_captures_summary(const crn_query_capture *capture); /* leaves out self times */
+/* Adds self times to the summary on first use. */
 void crn_captures_self_times(const crn_query_capture *capture);
 void crn_captures_lanes(const crn_query_capture *capture);
 
