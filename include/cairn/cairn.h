@@ -18,9 +18,8 @@
  *     cairn_leave(strand);
  *     cairn_profile_close(profile);
  *
- * NULL: every function accepts NULL for its profile, lane, strand or view. It then does nothing
- * and returns NULL, 0 or CAIRN_E_ARGUMENT, so a host never has to ask whether it is being
- * profiled.
+ * NULL: every function accepts NULL for its profile, lane, strand or view. The function then does
+ * nothing and returns NULL, 0 or CAIRN_E_ARGUMENT, so a host need not test whether it is profiled.
  *
  * Threads: functions on profiles and blocks may be called from any thread. A lane and its strands
  * belong to one thread at a time; moving them to another thread (cairn_lane_hand_over) needs the
@@ -35,10 +34,10 @@
  * child that only execs leaves no file. Until then cairn_profile_status returns CAIRN_E_FORKED;
  * afterwards CAIRN_OK, or the reason why nothing is recorded. Only lanes of the forking thread
  * continue (the thread that last opened the lane or a strand of it, or switched strands); lanes of
- * other threads may be used but record nothing. Calls that are on a stack already count 0 in the
- * child, the root of each open strand counts 1, and time counts from the fork. Children of vfork
- * and posix_spawn belong to their parent. A child that the C library does not know of (_Fork,
- * clone), or of a fork in a signal handler, must not record.
+ * other threads may be used but record nothing. Calls that are on a stack at the fork count 0 in
+ * the child, the root of each open strand counts 1, and time counts from the fork. Children of
+ * vfork and posix_spawn belong to their parent. A child must not record if _Fork or clone made it,
+ * or a fork in a signal handler.
  */
 #ifndef CAIRN_H
 #define CAIRN_H
@@ -56,15 +55,15 @@ extern "C" {
 /* The library exports only symbols with this attribute. */
 #define CAIRN_API __attribute__((visibility("default")))
 
-/* Inlined functions change the stack of the function around them. Compilers that insert hooks into
- * functions (cairn cc, cairn clang, -finstrument-functions) must leave them alone. */
+/* Keeps the hooks of cairn cc, cairn clang and -finstrument-functions out of Cairn's inlined
+ * functions, which change the strand's stack for the function around them. */
 #if defined(__clang__)
 #define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function, xray_never_instrument))
 #else
 #define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function))
 #endif
-/* Placed behind the end of a scope: clang must not turn the call before it into a tail call, which
- * would run after the function's leave. gcc's plugin knows these calls. */
+/* Follows the call that ends a scope. Otherwise clang could make that call a tail call, which would
+ * run after the function's leave. Cairn's GCC plugin knows these calls. */
 #if defined(__clang__)
 #define CAIRN_PRIV_NO_JUMP() __asm__ volatile("")
 #else
@@ -72,16 +71,16 @@ extern "C" {
 #endif
 #define CAIRN_PRIV_INLINE static inline CAIRN_PRIV_UNSEEN
 
-/* True if nothing is recorded for the strand. Compilers know it to be always true in sources that
- * are compiled with CAIRN_DISABLE (scope.h), at every level of optimisation. */
+/* True if `strand` is NULL, so that nothing is recorded. With CAIRN_DISABLE (scope.h) it is true at
+ * compile time, at every level of optimisation. */
 #ifdef CAIRN_DISABLE
 #define CAIRN_PRIV_OFF(strand) (1 || !(strand))
 #else
 #define CAIRN_PRIV_OFF(strand) __builtin_expect(!(strand), 1)
 #endif
 
-/* Declares a function of the library that has an empty body in sources compiled with
- * CAIRN_DISABLE. */
+/* Declares a function of the library, or with CAIRN_DISABLE an inline function that records
+ * nothing. */
 #ifdef CAIRN_DISABLE
 #define CAIRN_PRIV_API CAIRN_PRIV_INLINE
 #else
@@ -98,7 +97,7 @@ typedef uint32_t cairn_block;
 
 /* The bottom of every strand's stack. */
 #define CAIRN_BLOCK_ROOT ((cairn_block)0)
-/* Parent of the contexts that stand for those which a limit prevented. */
+/* The block of `[folded]`, below which contexts stand for those that a limit prevented. */
 #define CAIRN_BLOCK_FOLDED ((cairn_block)0xffffffffu)
 
 /* Error codes. The numbers never change. */
@@ -153,36 +152,36 @@ typedef enum cairn_cpu {
 typedef enum cairn_sampler {
     CAIRN_SAMPLER_THREAD = 0, /* one thread for all lanes; it interrupts nothing */
     CAIRN_SAMPLER_TIMER = 1   /* cpu only: a timer on each thread's CPU clock sends the thread a
-                                 signal, at most at the kernel's tick rate. Programs in step with
-                                 the kernel's ticks are measured wrongly, whatever the number of
-                                 samples. sigwait, sigtimedwait, signalfd and sigpending with all
-                                 signals see this signal; one that they take is a lost sample,
-                                 and the next comes within tenths of a second */
+                                 signal, at most at the rate of the kernel's timer tick. A program
+                                 in step with that tick is measured wrongly, whatever the number of
+                                 samples. sigpending shows the signal. If the program takes it
+                                 (sigwait, sigtimedwait or signalfd with all signals), the sample is
+                                 lost, and the next comes within tenths of a second */
 } cairn_sampler;
 
 /* What happens when a lane has as many spans (span.h) as it may keep. */
 typedef enum cairn_span_policy {
-    CAIRN_SPANS_KEEP_FIRST = 0, /* further spans are dropped, and counted */
-    CAIRN_SPANS_KEEP_LAST = 1   /* the oldest are overwritten, and counted */
+    CAIRN_SPANS_KEEP_FIRST = 0, /* drops and counts further spans */
+    CAIRN_SPANS_KEEP_LAST = 1   /* overwrites and counts the oldest spans */
 } cairn_span_policy;
 
 /* Options of a profile. Start from CAIRN_OPTIONS_DEFAULT. */
 typedef struct cairn_options {
     size_t size;               /* sizeof(cairn_options): allows fields to be added */
-    const char *path;          /* of the capture; NULL: in memory, for queries only. `cairn run`
-                                  passes its choice in CAIRN_OUT. An existing capture is
-                                  replaced, any other file is not. Its owner alone may read it
-                                  (mode 0600). It gets its name when it can be read. If several
-                                  profiles are opened with the same path, each writes a whole
-                                  file and the last one has the name */
+    const char *path;          /* path of the capture; NULL: in memory, for queries only. `cairn
+                                  run` passes its choice in CAIRN_OUT. Replaces an existing capture,
+                                  no other file. Only the owner may read the capture (mode 0600). It
+                                  gets its name when it can be read. If several profiles are opened
+                                  with the same path, each writes a whole file and the last one has
+                                  the name */
     const char *command;       /* command line to show in reports; may be NULL */
     const char *labels;        /* "key=value" lines to show in reports; may be NULL */
     cairn_wall wall;           /* default: off */
     cairn_cpu cpu;             /* default: off */
     cairn_sampler sampler;     /* default: the sampling thread */
     uint64_t sample_period_ns; /* ns between samples of wall and cpu; default 1,000,000 */
-    double sample_overhead;    /* the period is increased while sampling takes more than this
-                                  share of the program's time; 0: never; default 0.01 */
+    double sample_overhead;    /* the period is increased while sampling takes more than this share
+                                  of the program's time; 0: the period is fixed; default 0.01 */
     uint64_t tick_period;      /* 1: exact; N: one sample in N ticks; default 1 */
     uint64_t seed;             /* of the random intervals of sampled ticks */
     uint32_t path_limit;       /* longest canonical path, including the root; default 1,024 */
@@ -193,11 +192,12 @@ typedef struct cairn_options {
                                   spans too, and also if `spans` is off; default: off */
     bool span_cpu;             /* measure the processor time of each span: two system calls a
                                   span; default: off */
-    bool off_core;             /* record when threads have no core, and whether they wait or are
-                                  ready to run, by a thread of the profile; default: off */
+    bool off_core;             /* record when threads are off core, and whether they wait or are
+                                  ready; done by a thread of the profile; default: off */
 
-    /* Limit on bytes of spans of a lane, and equally of their attributes and edges; at least 1 MiB.
-     * Default 0: up to file_limit if the first are kept, 64 MiB if the last are kept. */
+    /* Limit on the bytes of a lane's spans; the same limit holds for the bytes of their attributes
+     * and edges. At least 1 MiB. Default 0: file_limit if the first spans are kept, 64 MiB if the
+     * last. */
     uint64_t span_limit;
     cairn_span_policy span_policy; /* default: keep the first */
 
@@ -206,9 +206,9 @@ typedef struct cairn_options {
     double span_rate;
 
     bool disabled;            /* open without recording; see cairn_profile_enable */
-    cairn_profile *blocks_of; /* another profile with the same blocks under the same numbers, now
-                                 and whenever one is added to either: strands can then be
-                                 redirected between the two; default NULL */
+    cairn_profile *blocks_of; /* another profile to share blocks with: a block added to one gets the
+                                 same number in the other, so that strands can be redirected between
+                                 the two; default NULL */
 } cairn_options;
 
 /* clang-format off */
@@ -218,10 +218,10 @@ typedef struct cairn_options {
      CAIRN_SPANS_KEEP_FIRST, 1, false, NULL}
 /* clang-format on */
 
-/* Sets an option from text, as hosts get it from `cairn run`. `name` is that of its option without
- * the dashes ("span-limit"), or "labels"; `value` is what the variable CAIRN_SPAN_LIMIT would hold,
- * times in ns; it is not copied. Returns false, and changes nothing, if there is no such option or
- * the value is bad. Thread: any. Signal safe. */
+/* Sets an option from text that a host got from `cairn run`. `name` is the name of an option of
+ * `cairn run` without the dashes ("span-limit"), or "labels". `value` has the form of the
+ * environment variable (CAIRN_SPAN_LIMIT), with times in ns; it is not copied. Returns false, and
+ * changes nothing, if the name is unknown or the value is bad. Thread: any. Signal safe. */
 CAIRN_API bool cairn_options_set(cairn_options *options, const char *name, const char *value);
 
 /* Creates the capture and starts recording. On an error `*profile` is NULL and every later call
@@ -232,19 +232,20 @@ CAIRN_API cairn_error cairn_profile_open(cairn_profile **profile, const cairn_op
  * everything. Lanes and strands must not be used afterwards. */
 CAIRN_API void cairn_profile_close(cairn_profile *profile);
 
-/* Start and stop recording. Stacks are maintained while recording is off, so it can be switched on
- * in the middle of a program: frames entered meanwhile count as their caller. A lane notices at the
- * next event on its current strand (cairn_strand_switch). Events while recording is off cost about
- * as much as counting them (bench/SWEEP.md); for no cost at all, use a NULL strand. */
+/* Start and stop recording. Stacks are maintained while recording is off, so that it can be
+ * switched on in the middle of a program: frames entered while it was off are charged to their
+ * caller. A lane notices at the next event on its current strand (cairn_strand_switch). Events
+ * while recording is off cost about as much as counting them (bench/SWEEP.md); for no cost at all,
+ * use a NULL strand. */
 CAIRN_API void cairn_profile_enable(cairn_profile *profile);
 CAIRN_API void cairn_profile_disable(cairn_profile *profile);
 
 /* Sets all figures to 0; stacks and contexts stay. Time counts from now on, and the root of each
- * open strand counts one call, so that calls remain those entered and replaced plus one for each
- * strand. Views and readers of the file never see figures from before. Lanes of other threads reset
- * at the next event on their current strand and have no figures until then; an event at the very
- * moment of the call may count or not. Each lane takes time in proportion to its contexts. Thread:
- * any. */
+ * open strand counts one call, so that the calls are still the sum of enters and replaces plus one
+ * for each strand. Views and readers of the file never see figures from before the reset. Lanes of
+ * other threads reset at the next event on their current strand and have no figures until then; an
+ * event at the very moment of the call may count or not. Each lane takes time in proportion to its
+ * contexts. Thread: any. */
 CAIRN_API void cairn_profile_reset(cairn_profile *profile);
 
 /* Returns CAIRN_OK, or why recording has stopped (CAIRN_E_SPACE, ...). */
@@ -275,41 +276,41 @@ CAIRN_API cairn_metric cairn_metric_add(cairn_profile *profile, const char *name
 /* ---- blocks --------------------------------------------------------------- */
 
 typedef struct cairn_block_info {
-    const char *name;   /* as people call it */
+    const char *name;   /* name that reports show */
     const char *file;   /* may be NULL */
     uint32_t line;      /* from 1; 0: unknown */
     uint32_t column;    /* from 1; 0: unknown */
     cairn_block parent; /* lexical parent, or CAIRN_BLOCK_ROOT */
-    uint32_t flags;     /* 0; for hosts: cairn/host.h */
+    uint32_t flags;     /* 0; compiler hosts use flags of cairn/host.h */
 } cairn_block_info;
 
 /* Adds a block; may be called at any time. Numbers count up from 1. The strings are copied. Equal
  * blocks are not merged. Returns CAIRN_BLOCK_ROOT if the profile is NULL or has no space. */
 CAIRN_API cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info);
 
-/* The same, but returns the existing block if this function has been called before with the same
+/* Like cairn_block_add, but returns the block of an earlier call of cairn_block_once with the same
  * name, file and line. */
 CAIRN_API cairn_block cairn_block_once(cairn_profile *profile, const cairn_block_info *info);
 
 /* ---- lanes and strands ---------------------------------------------------- */
 
-/* Opens a lane. The graph of a lane that was closed is reused. Returns NULL without memory, and its
- * strands are NULL too. */
+/* Opens a lane; reuses the graph of a closed lane. Returns NULL without memory: then its strands
+ * are NULL, too. */
 CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
 
-/* Tells which of the system's threads the lane is about, if another thread records for it, as
- * samplers do: `thread` is the kernel's id (gettid), 0 if it is about none. Otherwise it is the
- * thread that uses the lane. Thread: the lane's. */
+/* Says that the lane describes the thread with the kernel's id `thread` (gettid), or no thread if
+ * it is 0, while another thread records on the lane, as a sampler does. By default a lane describes
+ * the thread that uses it. Thread: the lane's. */
 CAIRN_API void cairn_lane_set_thread(cairn_lane *lane, int32_t thread);
 
 /* Closes the lane and all its strands. */
 CAIRN_API void cairn_lane_close(cairn_lane *lane);
 
-/* Releases the lane for another thread: charges all time up to the clock tick. The next thread with
- * an event on the lane takes it over; the time in between is charged to nobody. Call it for fibers
- * and tasks that move between threads, before another thread can run one. Without it a move is
- * noticed at the next sample, each thread's time is accurate to one period, and a child forked
- * before then lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
+/* Releases the lane for another thread, after charging all time up to now. The next thread with an
+ * event on the lane takes it over; the time in between is charged to nobody. Call it for fibers and
+ * tasks that move between threads, before another thread can run one. Without it a move is noticed
+ * at the next sample, each thread's time is accurate to one period, and a child forked before then
+ * lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
 CAIRN_API void cairn_lane_hand_over(cairn_lane *lane);
 
 /* Opens a strand with an empty stack: its context is the root, whose calls increase by one. The
@@ -330,7 +331,8 @@ CAIRN_API cairn_profile *cairn_lane_profile(const cairn_lane *lane);
 /* Returns the number of frames on the strand's stack. */
 CAIRN_API size_t cairn_strand_depth(const cairn_strand *strand);
 
-/* Returns the height of the stack, for cairn_strand_unwind: at setjmp, protected calls, `try`. */
+/* Returns the height of the stack, for cairn_strand_unwind. Call it at setjmp, protected calls,
+ * `try`. */
 typedef size_t cairn_mark;
 CAIRN_API cairn_mark cairn_strand_mark(const cairn_strand *strand);
 
@@ -341,10 +343,10 @@ CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
 
 /* Redirects the strand to the profile `to`, which must share blocks (blocks_of in cairn_options).
  * Returns the strand to use until cairn_strand_return, on a lane of `to` that stands in for this
- * strand's lane. It has the same stack, whose frames count no calls there; its root counts one.
- * Meanwhile `from` pauses, so that time is charged to only one of them. Redirections can be nested,
- * from either strand; the innermost is current. While it pauses, `from` may only be passed to
- * switch, redirect, return, depth and close.
+ * strand's lane. That strand has the same stack. Its frames count no calls in `to`, its root counts
+ * one. Meanwhile `from` pauses, so that time is charged to only one of them. Redirections can be
+ * nested, from either strand; the innermost is current. While it pauses, `from` may only be passed
+ * to switch, redirect, return, depth and close.
  *
  * Returns NULL if `to` is NULL (nothing is recorded until the return), if the profiles share no
  * blocks (counted as misuse), or without memory; cairn_strand_return ends these as well. The stand-
@@ -353,10 +355,10 @@ CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
  * Thread: the lane's. (Like MLton.Profile.withData.) */
 CAIRN_API cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to);
 
-/* Ends the innermost redirection of `from` and closes its strand. `from` gets the stack as it is
- * then: without frames left or unwound meanwhile, with frames entered meanwhile, which count no
- * calls here. (After a redirection to NULL the stack is unchanged.) Without a redirection it is
- * counted as misuse. Thread: the lane's. */
+/* Ends the innermost redirection of `from` and closes its strand. `from` takes over the stack of
+ * the closed strand; frames entered during the redirection count no calls in the profile of `from`.
+ * (After a redirection to NULL the stack is unchanged.) A call without a redirection is counted as
+ * misuse. Thread: the lane's. */
 CAIRN_API void cairn_strand_return(cairn_strand *from);
 
 /* Charges `amount` of a metric to the strand's current context. Calls cannot be charged. */
@@ -368,10 +370,10 @@ CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t 
 CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount);
 
-/* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and keeps the moment, so that the sample
- * can be found in the spans of its thread. `at`: ns of CLOCK_MONOTONIC. Takes 16 bytes of the
- * capture, 64 MiB a lane at most. Returns false if the moment was not kept, for lack of space or
- * while recording is off. Thread: the lane's. */
+/* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and stores the moment `at`
+ * (CLOCK_MONOTONIC, ns), so that readers can find the span of the thread at the sample. Takes 16
+ * bytes of the capture, 64 MiB a lane at most. Returns false if the moment is not stored, for lack
+ * of space or while recording is off. Thread: the lane's. */
 CAIRN_API bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length,
                                uint64_t at, uint64_t cpu);
 
@@ -401,7 +403,7 @@ CAIRN_API uint64_t *cairn_context_counters(cairn_lane *lane, cairn_metric metric
                                            cairn_context context);
 
 /* Returns how many ticks may pass on the strand's lane before the next sampled one: a host that
- * counts by interrupting itself need not do so earlier. 0 if ticks are exact. */
+ * interrupts itself to count ticks need not do so earlier. Returns 0 if ticks are exact. */
 CAIRN_API uint32_t cairn_tick_due(const cairn_strand *strand);
 
 /* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h; strands that keep only a
@@ -419,8 +421,8 @@ typedef struct cairn_cost {
     uint64_t cpu; /* nanoseconds */
 } cairn_cost;
 
-/* Opens a snapshot of everything recorded so far, with all lanes merged. The last two intervals of
- * sampled ticks are not in it yet. Other threads may record meanwhile; their latest events may be
+/* Opens a snapshot of everything recorded so far, with all lanes merged. It lacks the last two
+ * intervals of sampled ticks. Other threads may record meanwhile; their latest events may be
  * missing. Close it with cairn_view_close. */
 CAIRN_API cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile);
 CAIRN_API void cairn_view_close(cairn_view *view);

@@ -15,52 +15,53 @@ extern "C" {
 
 /* ---- inline caches and callers saved in machine frames ---- */
 
-/* Returns the offset of a block's inline cache in bytes from that of block 0. Block 0 has no cache,
- * and neither have blocks for which no space was left: they get its offset. */
+/* Returns the distance of a block's inline cache from the first one, in bytes. Returns 0 for blocks
+ * without an inline cache: block 0, and blocks for which no space was left. */
 CAIRN_API uint32_t cairn_priv_inline_cache_of(cairn_block block);
 
 /* Allocates inline caches, unless they exist or there is no space. */
 CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
 
-/* The leave_tag of a strand whose leaves take the slow path: no graph has it. */
+/* The leave_tag of a strand whose leaves take the slow path: the tag of no graph. */
 #define CAIRN_PRIV_NO_TAG ((uint64_t)1)
 
-/* Returns a saved caller (with its tag) as a node offset of the strand's present graph, which a
- * child of fork has anew; 0 if it is unknown because it was another thread's. */
+/* Returns the node offset of a saved caller in the strand's present graph. `saved` includes the
+ * graph tag: in a child of fork the caller may be of an older graph. Returns 0 if that graph is
+ * unknown because it was another thread's. */
 CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
-/* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
+/* Returns the node that the node at `node_offset` called on the current path; 0 if it is not on the
  * path. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
-/* Returns the node that the node was called from; 0 for the root. */
+/* Returns the node that called the node at `node_offset`; 0 for the root. */
 CAIRN_API uint64_t cairn_priv_above(const cairn_priv_strand *strand, uint64_t node_offset);
 /* Makes space for one frame. Returns false without memory. */
 CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
-/* Pushes the current node once more, without a call. */
+/* Pushes the current node again without counting a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 
 /* ---- exact wall time, for callers that have saved only general registers ----
  *
- * These two do nothing, and say so, unless wall time is exact and nothing is pending but to charge
- * it. They change no vector or x87 register. */
+ * Both functions do nothing, and return 0 or false, unless wall time is exact and nothing else is
+ * pending. They change no vector or x87 register. */
 
 /* Charges the current node up to now, makes its callee for `block` current and counts the call. The
- * caller pushes the frames, for whose number there is space. Returns the callee; 0 if nothing was
- * done, also because the callee is not cached. */
+ * stack has space for `frames` frames, which the caller pushes. Returns the callee; 0 if it did
+ * nothing, also because the callee is not cached or there is no space. */
 CAIRN_API uint64_t cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block,
                                          size_t frames);
-/* Charges the current node up to now. Returns false if nothing was done. */
+/* Charges the current node up to now. Returns false if it did nothing. */
 CAIRN_API bool cairn_priv_exact_charge(cairn_priv_strand *strand);
 
 /* ---- counters of inlined functions ----
  *
  * The functions inlined into a function form a *tree* of blocks below it. A block that makes no
  * recorded calls need not be entered: one instruction increments its counter. Each context of the
- * function has an array of counters, one a node of the tree, in the capture. It never moves, so
- * its address may be kept while the function runs. Readers of the capture derive the contexts of
- * the nodes. */
+ * function has an array in the capture with one counter for each node of the tree. The array never
+ * moves, so the function may keep its address while it runs. Readers of the capture derive the
+ * contexts of the nodes. */
 
-/* Nodes are numbered from 1; parents come first, and 0 is the function itself. Nodes that are
- * always called together share the counter of the first of them. */
+/* A node of a counter tree. Nodes are numbered from 1, parents first; 0 is the function itself.
+ * Nodes that are always called together share the counter of the first. */
 typedef struct cairn_priv_node {
     uint16_t above;
     uint16_t same; /* the node whose counter it shares; 0: has its own */
@@ -69,8 +70,8 @@ typedef struct cairn_priv_node {
 
 #define CAIRN_PRIV_NODES_MOST 4096u
 
-/* Above all numbers of trees and blocks. Added to a tree's number, or to that plus a node's, it
- * gives keys in the edge caches that no block has. */
+/* A number above those of all trees and blocks. A tree's number plus this, or with a node's number
+ * plus this, is a key in the edge caches that no block has. */
 #define CAIRN_PRIV_TREE_KEY ((uint32_t)1 << 31)
 
 /* Returns the tree's number, valid for the profile and in children of fork; 0 without space.
@@ -78,57 +79,58 @@ typedef struct cairn_priv_node {
 CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *nodes,
                                        uint32_t count);
 
-/* Returns the counters of the tree's nodes below the current context: node n's is at n - 1. Valid
- * as long as the lane, also in children of fork. NULL if nothing is recorded, or without space.
- * Thread: the lane's. */
+/* Returns the counters of the tree's nodes below the current context; node n's is at n - 1. They
+ * are valid as long as the lane, also in children of fork. Returns NULL if nothing is recorded, or
+ * without space. Thread: the lane's. */
 CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
 
-/* At this distance in bytes behind a counter is a word of the host's, for the node's context; the
- * word before them is for the function itself. Initially 0; a child of fork inherits them. */
+/* Distance in bytes from a counter to a word that the host may use for the node's context. The word
+ * before that of node 1 is for the function itself. The words are initially 0; a child of fork
+ * inherits them. */
 #define CAIRN_PRIV_TREE_NODE_OFFSETS 65536
 
-/* The same, if they exist already; otherwise NULL. */
+/* Like cairn_priv_tree_counters, but returns NULL if the counters do not exist yet. */
 CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
 
-/* Makes `key` lead to `value` from a node in the edge cache, for code that looks it up itself. The
- * key is hashed like a block. Thread: the lane's. */
+/* Stores `value` for a node and a key in the lane's cache for counter trees, which hosts' code
+ * searches itself. The key is hashed like a block. Thread: the lane's. */
 CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset,
                                         uint64_t value);
 /* Forgets all such values of a lane: those that are relative to its thread are wrong when it gets
  * another. Thread: the lane's. */
 CAIRN_API void cairn_priv_tree_forget(cairn_lane *lane);
 
-/* Enters each block of the path as one frame, which one leave ends. Counts no calls. Thread: the
- * lane's. */
+/* Enters all blocks of the path as a single frame, which one leave ends. Counts no calls. Thread:
+ * the lane's. */
 CAIRN_API void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t length);
 
-/* Flags of a block (cairn_block_info) whose program was compiled by `cairn cc --lean`: its calls
- * are counted in the context around it, it is not entered; it is entered, but might be counted. */
+/* Flags of a block (cairn_block_info) of a program compiled by `cairn cc --lean`. The first: a
+ * counted function, which is not entered. The second: it is entered, but could be counted. */
 #define CAIRN_PRIV_BLOCK_COUNTED ((uint32_t)1)
 #define CAIRN_PRIV_BLOCK_COUNTABLE ((uint32_t)2)
 
 /* ---- threads, children and memory ---- */
 
-/* The calling thread's strand, also while it is taken from the thread; without one, a strand whose
- * `current` and `graph_tag` are 0. Inlined code reads these two without a test. */
+/* The calling thread's strand, also between cairn_priv_strand_aside and _back. Without a strand,
+ * one whose `current` and `graph_tag` are 0. Inlined code reads these two without a test. */
 CAIRN_API extern __thread const cairn_priv_strand *cairn_priv_thread_place
     __attribute__((tls_model("initial-exec")));
 
-/* For hosts whose programs count in thread-local variables: the distance from these to the counters
- * of the current context; 0 without a strand. A program may define it in its own segment. */
+/* For hosts whose programs count in thread-local variables: the distance in bytes from those to the
+ * counters of the current context; 0 without a strand. A program may define this variable in its
+ * own TLS segment. */
 CAIRN_API extern __thread int64_t cairn_priv_thread_row __attribute__((tls_model("initial-exec")));
 
-/* Between the two calls the calling thread has no strand, so that a signal handler, an own malloc
- * or another fork handler neither waits for a lock that this thread holds nor is counted. Pairs
- * nest. Use them around locked sections; in pthread_atfork handlers, first before the fork and last
- * after it. Signal safe. */
+/* Take the strand from the calling thread; give it back. In between, what a signal handler, the
+ * program's own malloc or another fork handler does is not counted and cannot wait for a lock that
+ * this thread holds. Pairs nest. Use them around locked sections; in pthread_atfork handlers, first
+ * before the fork and last after it. Signal safe. */
 CAIRN_API void cairn_priv_strand_aside(void);
 CAIRN_API void cairn_priv_strand_back(void);
 
 /* A child process that was made without the handlers of fork (_Fork, clone, system calls) records
- * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; those that do
- * not notice it at their next slow event: cairn_priv_process_is_unseen then returns true. Signal
- * safe. */
+ * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; other hosts
+ * call it at their next slow event, when cairn_priv_process_is_unseen returns true. Signal safe. */
 CAIRN_API void cairn_priv_process_begin_unseen(void);
 CAIRN_API extern const uint32_t *cairn_priv_process_seen;
 
@@ -137,24 +139,25 @@ CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
     return !*cairn_priv_process_seen;
 }
 
-/* Hosts that define sigaction and signal call these for SIGBUS. The runtime's handler
- * (cairn_catch_fault), which is installed only then, stays and calls the program's. Thread: any. */
+/* Set and return the program's action for SIGBUS, for hosts that define sigaction and signal. The
+ * runtime's own handler (cairn_catch_fault) stays installed and calls the program's; without such a
+ * host it is never installed. Thread: any. */
 struct sigaction;
 CAIRN_API int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before);
 CAIRN_API void (*cairn_priv_bus_signal(void (*handler)(int), int flags))(int);
 
 /* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
- * if there is none. Thread: any. Signal safe. */
+ * without memory. cairn_priv_free frees it. Thread: any. Signal safe. */
 CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
 CAIRN_API void cairn_priv_free(void *memory);
 
 /* Loose spans are recorded on the strand's lane, below its innermost open span, but not on the
  * strand's stack: so they need not nest with its spans, and count no call. Times are readings of
- * cairn_priv_loose_now; those of begins must not be before the last span of the lane began.
+ * cairn_priv_loose_now. A loose span must not begin before the last span of the lane began.
  *
- * cairn_priv_loose_begin returns the span's number on the lane, which the others take; 0 if it is
- * not recorded: without space, in a tree that is not recorded, or in a ring of spans. The number is
- * invalid in a child of fork. Thread: the strand's. */
+ * cairn_priv_loose_begin returns the span's number on the lane, which the other functions take; 0
+ * if it is not recorded: without space, in a tree that is not recorded, or in a ring of spans. The
+ * number is invalid in a child of fork. Thread: the strand's. */
 CAIRN_API uint64_t cairn_priv_loose_now(const cairn_strand *strand);
 CAIRN_API uint32_t cairn_priv_loose_begin(cairn_strand *strand, cairn_block block, uint64_t begin);
 CAIRN_API void cairn_priv_loose_end(cairn_strand *strand, uint32_t number, uint64_t end);
@@ -165,8 +168,8 @@ CAIRN_API cairn_span cairn_priv_loose_name(const cairn_strand *strand, uint32_t 
  * by _exit, which runs no destructors. Thread: any. Not signal safe. */
 CAIRN_API void cairn_priv_process_end(void);
 
-/* The descriptor of the capture can be one thread's alone, if only that thread records in the
- * process's profile: then the program's threads neither see nor close it.
+/* These functions move the capture's descriptor to the file table of the one thread that records in
+ * the process's profile: then the program's threads neither see nor close it.
  *
  * cairn_priv_process_file_take gives the calling thread a table of descriptors of its own, which
  * has the capture's file or, if it is not made yet, none; returns false if the system cannot do
@@ -183,13 +186,13 @@ CAIRN_API bool cairn_priv_process_file_can_fetch(void);
 
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
  *
- * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,
- * with all signals blocked. In between cairn_priv_thread_is_creating returns true in that thread:
- * an interposed pthread_create must then pass the call on unchanged. The new thread reports its
- * begin and end with cairn_priv_thread_is_ours.
+ * The creator blocks all signals, and calls cairn_priv_thread_creates(true) before pthread_create
+ * and cairn_priv_thread_creates(false) after it. In between cairn_priv_thread_is_creating returns
+ * true in the creator: an interposed pthread_create must then pass the call on unchanged. The new
+ * thread reports its begin and end with cairn_priv_thread_is_ours.
  *
- * cairn_priv_program_is_over returns true if only such threads remain because all of the program's
- * have ended: the caller must then end, too. Thread: any. Opens no file. */
+ * cairn_priv_program_is_over returns true if all threads of the program have ended and only such
+ * threads remain: the caller must then end, too. Thread: any. Opens no file. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
 CAIRN_API void cairn_priv_thread_is_ours(bool begins);

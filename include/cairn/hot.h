@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-/* The record to which a block leads, as a node offset: in units of 8 bytes from the base of the
- * records. */
+/* A call edge: its block, and the node offset of its record, in units of 8 bytes from the base of
+ * the records. */
 typedef struct cairn_priv_edge {
     cairn_block block;
     uint32_t node_offset;
@@ -28,8 +28,8 @@ typedef struct cairn_priv_edge {
 
 enum { CAIRN_PRIV_CALLEES = 5 };
 
-/* The part of a record that changes at every event. There is a record for each edge of the graph,
- * so that all are alike. */
+/* The hot data of a record. Each edge of the graph has a record: an alias is a record like a
+ * context. */
 typedef struct cairn_priv_record {
     uint64_t calls;
     uint64_t ticks;
@@ -44,14 +44,13 @@ typedef struct cairn_priv_spans {
     cairn_priv_span *next, *limit; /* within a chunk; if equal, the next begin takes the slow
                                       path */
     cairn_priv_span **chunks;
-    uint32_t used;  /* number of the last span */
+    uint32_t used;  /* number of the newest span */
     uint32_t quick; /* ending a span with a higher number takes the slow path */
 } cairn_priv_spans;
 
-/* An entry of the lane's edge cache: the callee that a block led to from a record; direct-
- * mapped. */
+/* An entry of the lane's direct-mapped edge cache: an edge of a record. */
 typedef struct cairn_priv_cached_edge {
-    uint64_t key; /* block << 32 | node offset; 0 is free, as record 0 is unused */
+    uint64_t key; /* block << 32 | node offset of the caller; 0: the entry is free */
     cairn_priv_edge edge;
 } cairn_priv_cached_edge;
 
@@ -59,37 +58,37 @@ typedef struct cairn_priv_cached_edge {
  * For compiled hosts. The entry is selected by the stack pointer, which is known early, so the
  * processor need not wait for the current context: it predicts the branch that compares it. */
 typedef struct cairn_priv_cache_entry {
-    uint32_t from, to; /* node offsets; from 0: empty */
+    uint32_t from, to; /* node offsets; `from` is 0 in an empty entry */
 } cairn_priv_cache_entry;
 
 enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
 
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
-    int64_t tick_left; /* until the next sample of ticks */
+    int64_t tick_left; /* ticks until the next sample */
     uint64_t tick_mode;
-    cairn_priv_cached_edge *edge_cache; /* behind the cached callees of records */
+    cairn_priv_cached_edge *edge_cache; /* searched if a record does not cache the callee */
     uint64_t edge_cache_mask;
     cairn_priv_spans spans;
-    uint64_t names; /* id of the name space of blocks, keys and texts, unique to the profile; 0
-                       is none */
+    uint64_t names; /* id of the profile's numbers of blocks, keys and texts; no other profile has
+                       it; 0: an abandoned lane */
     /* Counters that a host increments directly (cairn_context_counters), of contexts with node
-     * offsets below host_counters_end. The runtime sets that to 0 whenever they must not be
-     * touched. */
+     * offsets below host_counters_end. While the host must not touch them, the runtime sets
+     * host_counters_end to 0. */
     uint64_t *host_counters;
     uint64_t host_counters_end;
-    /* Cache of counter trees (host.h): like the edge cache, but a key may be in either entry of a
+    /* Cache for counter trees (host.h). Like the edge cache, but a key may be in either entry of a
      * pair. */
     cairn_priv_cached_edge *nodes;
-    uint64_t node_mask; /* of pairs */
-    /* NULL or the inline caches of all blocks. In a child process the kernel has zeroed them, so
-     * that all miss; the first entry is then 0, otherwise not. */
+    uint64_t node_mask; /* mask of a pair's index */
+    /* The inline caches of all blocks, or NULL. In a child process the kernel zeroes them, so that
+     * all miss. Only then `from` of the first entry is 0. */
     cairn_priv_cache_entry *inline_cache;
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
 
-/* An open span: its number, 0 if it was dropped; and the stack height at its begin. */
+/* An open span: its number, and the stack height at its begin. */
 typedef struct cairn_priv_open {
     uint32_t span;
     uint32_t height;
@@ -104,12 +103,14 @@ typedef struct cairn_priv_strand {
     uint32_t *bottom;          /* of the stack; equals top when it is empty */
     cairn_priv_open *open;     /* one past the innermost open span */
     cairn_priv_open *open_end; /* beginning a span takes the slow path at or above this */
-    /* For hosts that save callers in their own frames: a tag of the graph, added to each saved node
-     * offset; and the tag that leave expects, another one (host.h) to take the slow path. */
+    /* For hosts that save callers in their own frames: the graph tag, which they add to each saved
+     * node offset; and the tag that leave expects. While leave must take the slow path, that is
+     * CAIRN_PRIV_NO_TAG (host.h). */
     uint64_t graph_tag;
     uint64_t leave_tag;
     char *base; /* copy of the lane's */
-    /* For compiled hosts: copy of the lane's; an empty one while enter must take the slow path. */
+    /* For compiled hosts: copy of the lane's; an empty cache while enter must take the slow
+     * path. */
     cairn_priv_cache_entry *inline_cache;
 } cairn_priv_strand;
 
@@ -117,13 +118,13 @@ CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
-/* Counts and notes it if the current block is not `block`. */
+/* Counts a misuse, and notes the first, if the current block is not `block`. */
 CAIRN_API void cairn_priv_check(cairn_priv_strand *strand, cairn_block block);
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* Each counter has one writer and any number of readers: a plain increment. Fields that other
- * threads set are read each time. The thread sanitizer must be told of both; otherwise atomic loads
- * are avoided, because gcc treats them as changes of all memory. */
+/* Increments a counter; reads and stores a word that other threads use. A counter has one writer,
+ * so a plain increment suffices. Only the thread sanitizer gets atomic operations: gcc treats them
+ * as changes of all memory. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define CAIRN_PRIV_TSAN 1
@@ -153,10 +154,10 @@ CAIRN_PRIV_INLINE uint64_t cairn_priv_callee_index(cairn_block block)
     return (uint64_t)(block * 0x9e3779b1u) * CAIRN_PRIV_CALLEES >> 32;
 }
 
-/* Returns the cached callee for `block` of the record at `current`, as a node offset. It may be
- * another block's: compare the block of the record there. The asm makes gcc compute the address so
- * that only the load itself depends on `current`: from one context to the next, that is one load
- * instead of an addition and a load. */
+/* Returns the cached callee for `block` of the record at `current`, as a node offset. The entry may
+ * hold another block's callee: compare the block of the callee's record. The asm makes gcc compute
+ * `at` before `current` is known: from one context to the next there is then one load instead of an
+ * addition and a load. */
 CAIRN_PRIV_INLINE uint64_t cairn_priv_callee(char *base, uint64_t current, cairn_block block)
 {
     char *at = base + offsetof(cairn_priv_record, callees) +
@@ -165,8 +166,8 @@ CAIRN_PRIV_INLINE uint64_t cairn_priv_callee(char *base, uint64_t current, cairn
     return *(const uint32_t *)(at + current * 8);
 }
 
-/* Makes the callee `block` of the current record the current one and counts the call, if it is
- * cached. Returns false if it is not. */
+/* If the current record caches the callee for `block`, makes that callee current and counts the
+ * call. Otherwise returns false. */
 CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, cairn_block block)
 {
     uint64_t next = cairn_priv_callee(s->base, current, block);
@@ -178,8 +179,8 @@ CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, c
     return true;
 }
 
-/* A call: pushes `block`. Allocates only at the first visit of a context and when the stack grows.
- * Thread: the lane's. Not signal safe. */
+/* Records a call: pushes `block`. Allocates only at the first visit of a context and when the stack
+ * grows. Thread: the lane's. Not signal safe. */
 CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -195,8 +196,8 @@ CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
     }
 }
 
-/* A tail call: `block` replaces the top of the stack, which does not grow; one leave ends the whole
- * chain. On an empty stack it replaces the root, which is counted as misuse. */
+/* Records a tail call: `block` replaces the top of the stack. One leave ends a chain of tail calls.
+ * On an empty stack `block` replaces the root, which is counted as misuse. */
 CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -207,7 +208,7 @@ CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
         cairn_priv_replace(s, block);
 }
 
-/* A return. On an empty stack it is ignored and counted as misuse. */
+/* Records a return. On an empty stack only counts a misuse. */
 CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -222,9 +223,9 @@ CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
     }
 }
 
-/* A return from `block`, the current one. With CAIRN_CHECKED defined before the include, another
- * current block is counted as misuse, and the report names the first such pair; not once recording
- * was switched off and on. Otherwise equal to cairn_leave, and as fast. Thread: the lane's. */
+/* Records a return from `block`. If CAIRN_CHECKED is defined before the include and another block
+ * is current, counts a misuse; the report names the first such pair. Checks nothing once recording
+ * was switched off. Without CAIRN_CHECKED it is cairn_leave. Thread: the lane's. */
 CAIRN_PRIV_INLINE void cairn_leave_block(cairn_strand *strand, cairn_block block)
 {
 #ifdef CAIRN_CHECKED
@@ -236,18 +237,18 @@ CAIRN_PRIV_INLINE void cairn_leave_block(cairn_strand *strand, cairn_block block
     cairn_leave(strand);
 }
 
-/* `count` instructions (or other units of the host's clock, below 2^62) ran in the current
- * context. */
+/* Charges `count` ticks, below 2^62, to the current context: instructions or another unit of the
+ * host's clock. */
 CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint64_t count)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    /* The processor predicts from which store a load takes its value. A leave that follows would
+    /* The processor predicts from which store a load takes its value. A leave after this tick would
      * read top from an enter's store in one call, from an inner leave's in the next. Storing top
-     * again makes it always this store. The compiler knows both values from an enter in the same
-     * function only if they are read before the branch. */
+     * again here gives leave always the same store. The compiler knows both values from an enter in
+     * the same function only if they are read before the branch. */
     cairn_priv_record *record = (cairn_priv_record *)(s->base + s->current * 8);
     uint32_t *top = s->top;
     uint64_t mode = CAIRN_PRIV_READ(lane->tick_mode);
@@ -263,6 +264,6 @@ CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint64_t count)
 }
 #endif
 
-#include "stack.h" /* whichever of the three headers is included first */
+#include "stack.h" /* last: the three headers may be included in any order */
 
 #endif

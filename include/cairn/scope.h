@@ -4,7 +4,7 @@
  *
  *     void render(int64_t i)
  *     {
- *         CAIRN_SCOPE("render", .iteration = i);          until the end of the C scope
+ *         CAIRN_SCOPE("render", .iteration = i);          span up to the end of the C scope
  *         CAIRN_SCOPE_INTEGER("width", image->width);
  *         CAIRN_SCOPE_TEXT("image", image->path);
  *         ...
@@ -15,14 +15,14 @@
  * use a profile of your own. Without a profile a scope costs two predictable branches and a load
  * at its begin, and a branch at its end.
  *
- * Scopes end however the C scope is left, except by longjmp and by threads that are cancelled or
- * end inside: such spans end with the next enclosing scope that ends, or with the strand. (With
- * -fexceptions, C++ exceptions and cancellation end them.)
+ * A scope ends however the C scope is left, unless by longjmp or by the thread's cancellation or
+ * end: then its span ends with the next enclosing scope that ends, or with the strand. (With
+ * -fexceptions, C++ exceptions and cancellation end it.)
  *
- * -DCAIRN_DISABLE compiles all of it to nothing: the statement macros at every level of
+ * -DCAIRN_DISABLE compiles everything here to nothing: statement macros at every level of
  * optimisation, functions and C++ classes from -O1 on. Arguments are then not evaluated. Such
- * sources need no libcairn, and may be linked with others that are compiled without it; objects
- * that both use (cairn_mutex, cairn_scope, cairn_async) must be used by one kind only.
+ * sources need no libcairn, and may be linked with sources compiled without the flag; but a
+ * cairn_mutex, cairn_scope or cairn_async must not be used by both kinds.
  *
  * For C, and C++ from C++11 on; before C++20, an argument of `.iteration =` that contains a comma
  * outside of parentheses (f<a, b>) must be parenthesised. C++ has cairn::span in cairn.hpp.
@@ -60,8 +60,7 @@ CAIRN_API cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *
 CAIRN_API cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *place);
 CAIRN_API cairn_text cairn_priv_place_text(cairn_strand *strand, cairn_place *place);
 
-/* Returns true if the cached number is valid for the strand's profile; it is then the lower
- * half. */
+/* Returns true if the number in the lower half of `known` is valid for the strand's profile. */
 CAIRN_PRIV_INLINE bool cairn_priv_place_known(const cairn_strand *strand, uint64_t known)
 {
     const cairn_priv_lane *lane = ((const cairn_priv_strand *)(const void *)strand)->lane;
@@ -69,8 +68,9 @@ CAIRN_PRIV_INLINE bool cairn_priv_place_known(const cairn_strand *strand, uint64
 }
 
 /* Return the block, key or text of a place in the strand's profile, making it if needed. Places
- * with equal name, file and line share a block; keys and texts are shared by name. Without space:
- * CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` must not be NULL. Thread: any. */
+ * with equal name, file and line share a block; places with equal name share a key or text. Without
+ * space they return CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` must not be NULL.
+ * Thread: any. */
 CAIRN_PRIV_INLINE cairn_block cairn_place_block(cairn_strand *strand, cairn_place *place)
 {
     uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
@@ -94,18 +94,19 @@ CAIRN_PRIV_INLINE cairn_text cairn_place_text(cairn_strand *strand, cairn_place 
 
 /* ---- scopes ------------------------------------------------------------------------- */
 
-/* Options of a scope, in this order; `name` is used by the macros. */
+/* Options of a scope; designated initialisers must follow this order. Only the macros set
+ * `name`. */
 typedef struct cairn_scope_options {
     const char *name;
 #ifdef __cplusplus
     int64_t iteration = CAIRN_ITERATION_NONE;
     cairn_strand *strand = cairn_thread_strand();
-#if __cplusplus < 202002L /* with a constructor it could not have designated initialisers */
+#if __cplusplus < 202002L /* since C++20 a constructor would forbid designated initialisers */
     CAIRN_PRIV_UNSEEN cairn_scope_options() = default;
 #endif
 #else
     int64_t iteration;    /* default: none */
-    cairn_strand *strand; /* default: the thread's own; NULL: nothing is recorded */
+    cairn_strand *strand; /* default: the thread's own strand; NULL: nothing is recorded */
 #endif
 } cairn_scope_options;
 
@@ -142,8 +143,8 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
 }
 
 /* Closes the scope, and scopes opened inside of it that are still open. Call it once, on the thread
- * that opened it: on another one it is counted as misuse, `cairn spans` names the scope, and it
- * stays open up to the end of the enclosing one. */
+ * that opened the scope. On another thread the call is counted as misuse, `cairn spans` names the
+ * scope, and the scope stays open up to the end of the enclosing scope. */
 CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
@@ -162,9 +163,9 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 }
 
 /* Directs attributes, edges and cairn_span_current to the span of an open scope, which need not be
- * the innermost one, until cairn_scope_aim_end. No span may begin or end meanwhile. Histograms by
- * attribute value (cairn_key_split) do not have such attributes. Returns false, and does nothing,
- * for a scope without a strand, or of another thread, which is counted as misuse. */
+ * the innermost, until cairn_scope_aim_end. No span may begin or end in between. Histograms by
+ * attribute value (cairn_key_split) lack the attributes set in between. Returns false, and does
+ * nothing, for a scope without a strand, or of another thread, which is counted as misuse. */
 CAIRN_PRIV_INLINE bool cairn_scope_aim(const cairn_scope *scope)
 {
     return !CAIRN_PRIV_OFF(scope->strand) && cairn_priv_scope_aim(scope);
@@ -176,7 +177,7 @@ CAIRN_PRIV_INLINE void cairn_scope_aim_end(const cairn_scope *scope)
         cairn_priv_scope_aim_end(scope);
 }
 
-/* Adopted work, until its end. */
+/* An open adoption of a hand-off. */
 typedef struct cairn_adoption {
     cairn_strand *strand;
     cairn_mark height; /* of the stack below it */
@@ -186,8 +187,8 @@ CAIRN_API void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand 
                                          const cairn_handoff *handoff);
 CAIRN_API void cairn_priv_adoption_end(const cairn_adoption *adoption);
 
-/* Like cairn_handoff_adopt, for a strand that may be NULL. cairn_adoption_end ends it, with scopes
- * and adoptions inside of it that are still open. Call it once. */
+/* Adopts a hand-off like cairn_handoff_adopt. `strand` may be NULL. cairn_adoption_end, to be
+ * called once, ends the adoption, and scopes and adoptions inside of it that are still open. */
 CAIRN_PRIV_INLINE cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)
 {
     cairn_adoption adoption = {NULL, 0};
@@ -204,8 +205,8 @@ CAIRN_PRIV_INLINE void cairn_adoption_end(cairn_adoption *adoption)
     }
 }
 
-/* Like cairn_scope_begin, for a name that is not known at compile time: it is looked up each time,
- * under a lock. Equal names share a block, which has no file. */
+/* Like cairn_scope_begin, for a name that is not known at compile time. Looks the name up at each
+ * call, under a lock. Equal names share a block, which has no file. */
 CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name,
                                                       int64_t iteration)
 {
@@ -223,8 +224,8 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
 #define CAIRN_SCOPE(...) CAIRN_PRIV_SCOPE(__COUNTER__, __VA_ARGS__)
 #define CAIRN_FUNCTION(...) CAIRN_PRIV_SCOPE(__COUNTER__, CAIRN_PRIV_FUNCTION, __VA_ARGS__)
 
-/* cairn_scope scope = CAIRN_SCOPE_BEGIN("name", .iteration = i); ... cairn_scope_end(&scope); for
- * scopes that are not C scopes. */
+/* Opens a scope that does not end with a C scope: cairn_scope scope = CAIRN_SCOPE_BEGIN("name",
+ * .iteration = i); ... cairn_scope_end(&scope); */
 #define CAIRN_SCOPE_BEGIN(...)                                                                     \
     __extension__({                                                                                \
         CAIRN_PRIV_PLACE_OF(cairn_priv_place, __VA_ARGS__);                                        \
@@ -234,13 +235,13 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
     })
 
 /* CAIRN_ADOPT(handoff), CAIRN_ADOPT(handoff, strand): up to the end of the enclosing C scope, the
- * thread's own strand (or that one) works for the taker of the token. */
+ * thread's own strand (or `strand`) works for the taker of the token. */
 #define CAIRN_ADOPT(...) CAIRN_PRIV_ADOPT_AS(__COUNTER__, __VA_ARGS__, cairn_thread_strand(), 0)
 
-/* Attributes of the innermost open span of the thread's own strand, or of the strand given last:
- * CAIRN_SCOPE_INTEGER("width", width), CAIRN_SCOPE_INTEGER("width", width, strand). Keys are string
- * literals. A text is copied each time; a name is a string literal that is stored once and then
- * costs as much as a number. */
+/* Set an attribute of the innermost open span on the thread's own strand, or on the strand in the
+ * last argument: CAIRN_SCOPE_INTEGER("width", width), CAIRN_SCOPE_INTEGER("width", width, strand).
+ * Keys are string literals. TEXT copies the text each time. NAME takes a string literal, which is
+ * stored once and then costs as much as a number. */
 #define CAIRN_SCOPE_INTEGER(key, ...)                                                              \
     CAIRN_PRIV_ATTRIBUTE(int64_t, cairn_span_integer, key, __VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_SCOPE_NUMBER(key, ...)                                                               \
@@ -249,21 +250,22 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
     CAIRN_PRIV_ATTRIBUTE(const char *, cairn_span_text, key, __VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_SCOPE_NAME(key, ...) CAIRN_PRIV_NAME(key, __VA_ARGS__, cairn_thread_strand(), 0)
 
-/* CAIRN_COUNTER("queue depth", length): the counter has this value from now on, on the thread's own
- * strand or the one given last (cairn_counter_set). The name is a string literal. */
+/* CAIRN_COUNTER("queue depth", length): sets the counter to this value from now on
+ * (cairn_counter_set), on the thread's own strand or the strand in the last argument. The name is a
+ * string literal. */
 #define CAIRN_COUNTER(name, ...)                                                                   \
     CAIRN_PRIV_ATTRIBUTE(double, cairn_counter_set, name, __VA_ARGS__, cairn_thread_strand(), 0)
 
-/* CAIRN_EVENT("loop closed"): this happened now (cairn_event_add). The text is a string literal.
- * CAIRN_LOG(CAIRN_LEVEL_WARNING, line): a line of a log, any text (cairn_log_add). On the thread's
- * own strand or the one given last. */
+/* CAIRN_EVENT("loop closed"): records an event now (cairn_event_add). The text is a string literal.
+ * CAIRN_LOG(CAIRN_LEVEL_WARNING, line): records a log line, any text (cairn_log_add). Both take the
+ * thread's own strand or the strand in the last argument. */
 #define CAIRN_EVENT(...) CAIRN_PRIV_EVENT(__VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_LOG(level, ...) CAIRN_PRIV_LOG(level, __VA_ARGS__, cairn_thread_strand(), 0)
 
 /* ---- implementation ----------------------------------------------------------------- */
 
 #ifdef CAIRN_DISABLE
-#define CAIRN_PRIV_FUNCTION "" /* __func__ would be put into the object */
+#define CAIRN_PRIV_FUNCTION "" /* __func__ would be stored in the object file */
 #else
 #define CAIRN_PRIV_FUNCTION __func__
 #endif
@@ -297,9 +299,9 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
     cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
 #endif
 
-/* In C, given options override the defaults in the initialiser, which is intended. C++ has
- * designated initialisers since C++20: before, `.iteration = i` is put behind the name of the
- * options struct, which makes it an assignment. */
+/* In C, the caller's options intentionally override the defaults in the initialiser. Before C++20,
+ * which has designated initialisers, `.iteration = i` follows the name of the options struct: this
+ * makes it an assignment. */
 #if defined(__cplusplus) && __cplusplus >= 202002L
 #define CAIRN_PRIV_OPTIONS(options, ...) const cairn_scope_options options = {.name = __VA_ARGS__}
 #elif defined(__cplusplus)
@@ -326,7 +328,7 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
 #endif
 
 #ifdef CAIRN_DISABLE
-/* Checks two expressions and does not evaluate them. */
+/* Has the compiler check two expressions, without evaluating them. */
 #define CAIRN_PRIV_UNUSED(one, other) ((void)(0 ? ((void)(one), (void)(other)) : (void)0))
 #define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...) CAIRN_PRIV_UNUSED(given, on)
 #define CAIRN_PRIV_NAME(key, text, on, ...) CAIRN_PRIV_UNUSED(text, on)

@@ -2,8 +2,8 @@
  *
  * span.h - spans: single executions of a block, with iteration number and attributes.
  *
- * A *span* has a begin, an end, an iteration number and a parent, the span that it ran in. It is
- * also a call of the block, so one run gives both sums by context and single executions.
+ * A *span* has a begin, an end, an iteration number and a parent, the span in which it ran. A span
+ * is also a call of the block, so one run gives both sums by context and single executions.
  *
  *     cairn_span_begin(strand, frame, i);
  *     cairn_span_integer(strand, width, image->width);
@@ -12,10 +12,10 @@
  *
  * Spans are for scopes that run up to a few million times a second. Recording one takes two
  * readings of the time stamp counter and 32 bytes in the capture. A thread of the profile prepares
- * space; if it is not fast enough, spans are dropped and counted, and nobody waits. cairn_options
- * chooses what is kept if there are too many: the first or the last (span_policy, span_limit), a
- * share of all trees (span_rate), or only histograms (span_histograms). Calls by context are exact
- * in any case.
+ * space; if it is too slow, spans are dropped and counted, and the program never waits. If spans
+ * are too many, cairn_options chooses what is kept: the first or the last (span_policy,
+ * span_limit), a share of all trees (span_rate), or only histograms (span_histograms). Calls by
+ * context are exact in any case.
  *
  * Every function accepts NULL for a strand and then does nothing. Thread: the strand's. None is
  * signal safe.
@@ -32,11 +32,11 @@ extern "C" {
 /* Identifies a span within its profile; 0 is none. */
 typedef uint64_t cairn_span;
 
-/* In a token: the requester is in a tree that is not recorded (span_rate), so the work is not
- * recorded either. */
+/* The span in a token whose taker is in a tree that is not recorded (span_rate): the adopted work
+ * is not recorded either. */
 #define CAIRN_SPAN_SKIPPED UINT64_MAX
 
-/* The span has no iteration number. */
+/* Stands for no iteration number. */
 #define CAIRN_ITERATION_NONE INT64_MIN
 
 /* Identifies the name of an attribute; see cairn_key_add. */
@@ -47,56 +47,57 @@ typedef uint32_t cairn_key;
  * CAIRN_KEY_MAX if the profile is NULL or has no space: attributes with that key are dropped. */
 CAIRN_API cairn_key cairn_key_add(cairn_profile *profile, const char *name);
 
-/* With span_histograms, also counts a histogram for each value of this attribute: by block and
- * lane, for up to `values` values, and one for all others. Texts are compared by their first 128
- * bytes. 0 ends it for later spans. May be called at any time, from any thread. */
+/* With span_histograms, also counts a histogram for each value of this attribute, by block and
+ * lane: for up to `values` values, and one histogram for all other values. Texts are compared by
+ * their first 128 bytes. `values` 0 stops this for later spans. May be called at any time, from any
+ * thread. */
 CAIRN_API void cairn_key_split(cairn_profile *profile, cairn_key key, uint32_t values);
 
-/* Attributes of the innermost open span. Texts are copied, up to CAIRN_TEXT_MAX bytes. A key that
- * is given twice has both values. */
+/* Add an attribute to the innermost open span. Texts are copied, up to CAIRN_TEXT_MAX bytes. A key
+ * that is set twice has both values. */
 #define CAIRN_TEXT_MAX 1024
 CAIRN_API void cairn_span_integer(cairn_strand *strand, cairn_key key, int64_t value);
 CAIRN_API void cairn_span_number(cairn_strand *strand, cairn_key key, double value);
 CAIRN_API void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value);
 
-/* A text that is stored once and can be given many times for the cost of a number; cut at
- * CAIRN_TEXT_MAX bytes. Equal texts share a number. Returns CAIRN_TEXT_NONE for "" and NULL, if the
- * profile is NULL, or without space. Thread: any. */
+/* Stores a text once; cairn_span_name then sets it as an attribute for the cost of a number. Cuts
+ * the text to CAIRN_TEXT_MAX bytes. Equal texts share a number. Returns CAIRN_TEXT_NONE for "" and
+ * NULL, if the profile is NULL, or without space. Thread: any. */
 typedef uint32_t cairn_text;
 #define CAIRN_TEXT_NONE ((cairn_text)0)
 CAIRN_API cairn_text cairn_text_add(cairn_profile *profile, const char *text);
 CAIRN_API void cairn_span_name(cairn_strand *strand, cairn_key key, cairn_text text);
 
-/* Returns the innermost open span, 0 if there is none or it was dropped. */
+/* Returns the innermost open span; 0 if no span is open, or if it is not recorded. */
 CAIRN_API cairn_span cairn_span_current(const cairn_strand *strand);
 
-/* Add an edge from the innermost open span: it waited for the end of `other` (join, future,
- * condition); it continues what `other` ended (stages of a pipeline). `other` must be of this
- * process; in a child of fork, names of the parent's spans are invalid. */
+/* Add an edge from the innermost open span: waits_for says that it waited for the end of `other`
+ * (join, future, condition), follows that it continues what `other` began (stages of a pipeline).
+ * `other` must be of this process; in a child of fork, names of the parent's spans are invalid. */
 CAIRN_API void cairn_span_waits_for(cairn_strand *strand, cairn_span other);
 CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
 
 /* ---- hand-off: charge work of another strand to its requester ------------------------ */
 
-/* A token taken where a job is queued and adopted where it runs: by any number of strands, on any
- * lane of the profile, even after the taker has ended. It is a plain value; nothing must be freed.
- * It records when it was taken: take it when the job enters the queue, not before waiting for
- * space. In a child of fork, tokens from before the fork refer to the parent's span; their context
- * is unknown, and work counts where it runs. */
+/* A token, taken where a job is queued and adopted where the job runs: by any number of strands, on
+ * any lane of the profile, even after the taker has ended. A token is a plain value; nothing must
+ * be freed. It holds the time when it was taken: take it when the job enters the queue, not before
+ * a wait for space in the queue. In a child of fork, a token from before the fork refers to a span
+ * of the parent; its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
     cairn_span span;       /* the requester */
     cairn_context context; /* context of the lane */
     uint32_t lane;
     uint64_t taken; /* clock; 0 if the strand had nothing running */
-    /* For requests from other processes (traceparent.h): trace id, 0 0 for this process's own;
-     * parent span id, 0 if a span of this process is in between; and flags. */
+    /* For requests from other processes (traceparent.h): the trace id, or 0 0 for this process's
+     * own trace; the id of the remote parent span, or 0 if `span` is a child of it; and flags. */
     uint64_t trace[2], remote;
     uint64_t flags;
 } cairn_handoff;
 
 CAIRN_API cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand);
 
-/* Returns a token for what the strand runs now. For NULL, a token without effect. */
+/* Returns a token for what the strand runs now; for NULL, a token without effect. */
 CAIRN_PRIV_INLINE cairn_handoff cairn_handoff_take(const cairn_strand *strand)
 {
     const cairn_handoff none = {0, 0, 0, 0, {0, 0}, 0, 0};
@@ -105,23 +106,23 @@ CAIRN_PRIV_INLINE cairn_handoff cairn_handoff_take(const cairn_strand *strand)
     return cairn_priv_handoff_take(strand);
 }
 
-/* Puts what the strand does under the token's context, and makes its spans children of the token's
- * span, until cairn_handoff_leave. Counts no call. Nests. Cost: a lookup, if the context was
- * adopted on this lane before. */
+/* Adopts a token: until cairn_handoff_leave, the strand runs in the token's context, and its spans
+ * are children of the token's span. Counts no call. Adoptions nest. An adoption costs a lookup if
+ * this lane has adopted the context before. */
 CAIRN_API void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff);
 CAIRN_API void cairn_handoff_leave(cairn_strand *strand);
 
 /* ---- counters ----------------------------------------------------------------------- */
 
 /* Records that the counter `key` (a queue's depth, a buffer's fill level) has this value from now
- * on. It belongs to the innermost open span of the strand; if none is recorded there, to the last
- * one that the lane recorded; before a lane's first span nothing is recorded. Cost: that of an
- * attribute, and a reading of the clock; 24 bytes. */
+ * on. The value belongs to the strand's innermost open span, or if that is not recorded, to the
+ * last span that the lane recorded. Before a lane's first span nothing is recorded. A value costs
+ * as much as an attribute and a reading of the clock, and takes 24 bytes. */
 CAIRN_API void cairn_counter_set(cairn_strand *strand, cairn_key key, double value);
 
 /* ---- events and log lines ------------------------------------------------------------ */
 
-/* Importance of a log line; CAIRN_LEVEL_NONE is an event without one. */
+/* Level of an event: log lines have one, other events CAIRN_LEVEL_NONE. */
 typedef enum cairn_level {
     CAIRN_LEVEL_NONE = 0,
     CAIRN_LEVEL_DEBUG = 1,
@@ -130,29 +131,29 @@ typedef enum cairn_level {
     CAIRN_LEVEL_ERROR = 4
 } cairn_level;
 
-/* Record that something happened now: an event with a stored text (cairn_text_add), a line of a
- * log, which is copied, up to CAIRN_TEXT_MAX bytes. Like a counter's value, it belongs to the
- * innermost open span, or else to the last one of the lane; before a lane's first span nothing is
- * recorded. Nothing is printed. Cost: a reading of the clock, and 24 bytes for an event or for each
- * 16 bytes of a line and once more. */
+/* Record an event at this moment: one with a stored text (cairn_text_add); a log line, which is
+ * copied, up to CAIRN_TEXT_MAX bytes. Like a counter's value, it belongs to the innermost open
+ * span, or else to the lane's last span. Before a lane's first span nothing is recorded. Nothing is
+ * printed. An event costs a reading of the clock and 24 bytes; a log line 24 bytes more for each 16
+ * bytes of text. */
 CAIRN_API void cairn_event_add(cairn_strand *strand, cairn_text text);
 CAIRN_API void cairn_log_add(cairn_strand *strand, cairn_level level, const char *line);
 
 /* ---- missing time ------------------------------------------------------------------- */
 
-/* Durations of ended spans, and the part of them in which no child ran on any thread. Sums, in
- * nanoseconds. */
+/* The number of ended spans, the sum of their durations, and the sum of the times in which no child
+ * ran on any thread; in nanoseconds. */
 typedef struct cairn_missing {
     uint64_t spans;
     uint64_t total;
     uint64_t missing;
 } cairn_missing;
 
-/* For tests within a program: missing time of the spans of `block`, or of all root spans for
- * CAIRN_BLOCK_ROOT, recorded so far. CAIRN_E_ARGUMENT if only the last spans are kept, because
- * their children may be missing. `cairn spans --missing` computes the same from a capture and shows
- * where the time is. Reads the capture in time proportional to all spans. Thread: any. (Suggested
- * by ILLIXR's timers.) */
+/* Computes the missing time of the spans of `block` recorded so far, or of all root spans for
+ * CAIRN_BLOCK_ROOT; for tests within a program. Returns CAIRN_E_ARGUMENT if only the last spans are
+ * kept, because their children may be lost. `cairn spans --missing` computes the same from a
+ * capture and shows where the time is. Takes time proportional to the number of all spans. Thread:
+ * any. (Suggested by ILLIXR's timers.) */
 CAIRN_API cairn_error cairn_profile_missing(cairn_profile *profile, cairn_block block,
                                             cairn_missing *missing);
 
@@ -164,7 +165,7 @@ struct cairn_priv_span {
     uint64_t end;   /* clock; 0: still open */
     int64_t iteration;
     cairn_block block;
-    uint32_t parent; /* number of the parent on this lane, 0 if none */
+    uint32_t parent; /* number of the parent on this lane; 0: no parent on it */
 };
 
 enum {
@@ -172,7 +173,7 @@ enum {
     CAIRN_PRIV_SPAN_LAST = 0x7ffffffe
 };
 
-/* Flag on the stack of open spans: the entries below belong to a hand-off. */
+/* Flag of an entry that stands for a hand-off on the stack of open spans. */
 #define CAIRN_PRIV_ADOPTED ((uint32_t)0x80000000u)
 
 CAIRN_API void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration);
@@ -217,7 +218,7 @@ CAIRN_PRIV_INLINE void cairn_span_begin(cairn_strand *strand, cairn_block block,
 }
 
 /* Closes the innermost open span and leaves its block, with all frames inside of it. Without an
- * open span it is counted as misuse. */
+ * open span only counts a misuse. */
 CAIRN_PRIV_INLINE void cairn_span_end(cairn_strand *strand)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -227,7 +228,8 @@ CAIRN_PRIV_INLINE void cairn_span_end(cairn_strand *strand)
     const cairn_priv_spans *spans = &s->lane->spans;
     cairn_priv_open *open = s->open - 1;
     uint32_t place = open->span - 1;
-    /* Checked last: frames for which there was no memory are not on the stack. */
+    /* The last comparison catches frames for which there was no memory, which are not on the
+     * stack. */
     if (!CAIRN_PRIV_LIKELY(place < spans->quick &&
                            (uint32_t)(s->top - s->bottom) == open->height + 1 &&
                            s->top - 1 > CAIRN_PRIV_READ(s->low))) {

@@ -11,8 +11,8 @@
  *     ...
  *     cairn_stack_unwind(stack, mark);
  *
- * cairn_stack_leave works without the mark, but must read the height that the last event wrote,
- * which is what call-intensive programs wait for; unwinding to a mark only writes it.
+ * cairn_stack_leave works without the mark, but must read the height that the last event wrote.
+ * Call-intensive programs wait for this load; unwinding to a mark only writes the height.
  *
  * A sample does not walk the whole stack: the contexts of the lower frames are cached up to a
  * height below which only the slow path can drop the stack (stack markers: Cheng, Harper, Lee,
@@ -21,8 +21,8 @@
  * A tail call leaves no trace: cairn_stack_replace overwrites the block, so that paths equal what
  * a walk over the machine's stack would find, whereas cairn_replace keeps the tail caller.
  *
- * Exact clocks (CAIRN_WALL_EXACT, cairn_stack_tick with a period of 1) look up the context at
- * every event and gain nothing here.
+ * With an exact clock (CAIRN_WALL_EXACT, cairn_stack_tick with a period of 1) each event looks up
+ * the context, so such a strand is no cheaper.
  */
 #ifndef CAIRN_STACK_H
 #define CAIRN_STACK_H
@@ -36,13 +36,13 @@ extern "C" {
 /* A strand that keeps only its stack; a type of its own, so that the compiler rejects mixed use. */
 typedef struct cairn_stack cairn_stack;
 
-/* Opens such a strand, like cairn_strand_open; its root's calls increase by one. NULL without
- * memory. Thread: the lane's. */
+/* Opens a strand that keeps only its stack, like cairn_strand_open: its root's calls increase by
+ * one. Returns NULL without memory. Thread: the lane's. */
 CAIRN_API cairn_stack *cairn_stack_open(cairn_lane *lane);
 
-/* Returns it as a strand, for all functions of cairn.h (close, switch, depth, mark, unwind, charge,
- * context, ...). The functions of hot.h work on it too, more slowly, except cairn_tick, which may
- * charge a context that has been left. NULL for NULL. */
+/* Returns the stack as a strand, for all functions of cairn.h (close, switch, depth, mark, unwind,
+ * charge, context, ...); NULL for NULL. The functions of hot.h work on it too, more slowly. The
+ * exception is cairn_tick, which may charge a context that has been left. */
 CAIRN_API cairn_strand *cairn_stack_strand(cairn_stack *stack);
 
 typedef struct cairn_priv_stack {
@@ -59,8 +59,9 @@ CAIRN_API void cairn_priv_stack_leave(cairn_priv_stack *stack);
 CAIRN_API void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark);
 CAIRN_API void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count);
 
-/* A call: pushes `block`. Returns the height before, for cairn_stack_unwind; 0 for NULL. Allocates
- * only when the stack grows or a sample is pending. Thread: the lane's. Not signal safe. */
+/* Records a call: pushes `block`. Returns the height before the call, for cairn_stack_unwind; 0 for
+ * NULL. Allocates only when the stack grows or a sample is pending. Thread: the lane's. Not signal
+ * safe. */
 CAIRN_PRIV_INLINE cairn_mark cairn_stack_enter(cairn_stack *stack, cairn_block block)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
@@ -74,8 +75,8 @@ CAIRN_PRIV_INLINE cairn_mark cairn_stack_enter(cairn_stack *stack, cairn_block b
     return (cairn_mark)(top - s->blocks);
 }
 
-/* A tail call: `block` replaces the top of the stack. On an empty stack it replaces the root, which
- * is counted as misuse. */
+/* Records a tail call: `block` replaces the top of the stack. On an empty stack `block` replaces
+ * the root, which is counted as misuse. */
 CAIRN_PRIV_INLINE void cairn_stack_replace(cairn_stack *stack, cairn_block block)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
@@ -88,7 +89,7 @@ CAIRN_PRIV_INLINE void cairn_stack_replace(cairn_stack *stack, cairn_block block
         cairn_priv_stack_replace(s, block);
 }
 
-/* A return. On an empty stack it is ignored and counted as misuse. */
+/* Records a return. On an empty stack only counts a misuse. */
 CAIRN_PRIV_INLINE void cairn_stack_leave(cairn_stack *stack)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
@@ -101,8 +102,8 @@ CAIRN_PRIV_INLINE void cairn_stack_leave(cairn_stack *stack)
         cairn_priv_stack_leave(s);
 }
 
-/* Drops the stack to a height that cairn_stack_enter or cairn_strand_mark returned: the return of
- * that call, whatever is above it. */
+/* Drops the stack to a height that cairn_stack_enter or cairn_strand_mark returned: records the
+ * return of that call and of all calls above it. */
 CAIRN_PRIV_INLINE void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
@@ -115,8 +116,8 @@ CAIRN_PRIV_INLINE void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
         cairn_priv_stack_unwind(s, mark);
 }
 
-/* `count` instructions (or other units of the host's clock, below 2^62) ran in the current
- * context. */
+/* Charges `count` ticks, below 2^62, to the current context: instructions or another unit of the
+ * host's clock. */
 CAIRN_PRIV_INLINE void cairn_stack_tick(cairn_stack *stack, uint64_t count)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
