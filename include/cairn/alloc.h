@@ -14,10 +14,10 @@
  *     cairn_profile_close(profile);
  *
  * Metrics: "alloc bytes", "alloc objects", "freed bytes" and "freed objects" are charged to the
- * context that allocated, so live memory is their difference; "peak bytes" is what was live when
- * the total over all followed threads was highest (within 1 %). Bytes are requested bytes. realloc
- * frees the old allocation and makes a new one in the context that calls it. docs/ALLOC.md has the
- * details.
+ * context that allocated; live memory is allocated minus freed. "peak bytes" are the bytes that
+ * were live when the total over all followed threads was highest (within 1 %). Bytes are requested
+ * bytes. realloc frees the old allocation and makes a new one in the context that calls it.
+ * docs/ALLOC.md has the details.
  */
 #ifndef CAIRN_ALLOC_H
 #define CAIRN_ALLOC_H
@@ -45,10 +45,10 @@ typedef struct cairn_priv_alloc_calls {
     cairn_error (*profile_note)(cairn_profile *profile, const char *key, const char *value);
 } cairn_priv_alloc_calls;
 
-/* The counters "live bytes" and "allocation rate" (bytes a second) of a profile, for whoever knows
- * both. Begin once. Show gives what is live now and what was allocated so far; at most one call in
- * a millisecond is recorded, with the strand's current span. It allocates nothing, takes no lock
- * and reads the clock: call it once in many allocations. Thread: the strand's. */
+/* Record the counters "live bytes" and "allocation rate" (bytes a second) of a profile. Call begin
+ * once. show takes the bytes that are live now and those allocated so far; it records at most one
+ * call a millisecond, with the strand's current span. show allocates nothing and takes no lock, but
+ * reads the clock: call it once in many allocations. Thread: the strand's. */
 CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
 CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
@@ -65,13 +65,14 @@ CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_al
  * until another call; NULL ends it. Changing to another strand of the same lane is cheap. All
  * threads must end it before the profile is closed.
  *
- * Allocations freed by another thread are charged when this thread next allocates, frees or ends
- * it; those freed later count as live. The environment variable CAIRN_ALLOC samples allocations as
- * `cairn run --alloc` does; without it all are counted.
+ * If another thread frees an allocation of this thread, that is charged when this thread next
+ * allocates, frees or ends the charging; if freed after that, the allocation counts as live. The
+ * environment variable CAIRN_ALLOC samples allocations as `cairn run --alloc` does; without the
+ * variable all are counted.
  *
  * Returns false if allocations cannot be followed: the program has its own malloc, or there is no
- * memory. Thread: the lane's; if a lane moves to another thread, call it there, after NULL here.
- * Not signal safe. */
+ * memory. Thread: the lane's. If a lane moves to another thread, call with NULL on the old thread,
+ * then with the strand on the new one. Not signal safe. */
 CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
 {
     static const cairn_priv_alloc_calls calls = {

@@ -14,13 +14,13 @@
  *     cairn_async_end(&request->span);                  on any thread
  *
  * An asynchronous span is a child of the span that was open where it began. It is on a lane named
- * like its block, as the only span there; there are as many such lanes as spans of that name were
- * open at once. Its time is time in flight, and counts neither as work in `cairn whatif` nor as
- * wall time of its context.
+ * like its block, and no other span of that lane is open at the same time: so the number of such
+ * lanes is the largest number of spans of that name that were open at once. Its duration counts
+ * neither as work in `cairn whatif` nor as wall time of its context.
  *
- * Spans are of the process's own profile (process.h). Without one, everything here does nothing.
- * Beginning and ending one takes two locks, together about 0.5 us. Thread: any, but calls for the
- * same span must not overlap in time, as with any object. Not signal safe.
+ * Asynchronous spans are recorded in the process's own profile (process.h). Without a profile,
+ * everything here does nothing. Begin and end take two locks, together about 0.5 us. Thread: any,
+ * but calls for the same span must not overlap in time, as with any object. Not signal safe.
  */
 #ifndef CAIRN_ASYNC_H
 #define CAIRN_ASYNC_H
@@ -31,15 +31,15 @@
 extern "C" {
 #endif
 
-/* An open asynchronous span; a plain value, which can be copied. {NULL, NULL} is none: nothing is
- * recorded for it. */
+/* An open asynchronous span; a plain value, which can be copied. {NULL, NULL} stands for no span:
+ * nothing is recorded for it. */
 typedef struct cairn_async {
     cairn_strand *strand;
     void *lane; /* private */
 } cairn_async;
 
-/* Limit on asynchronous spans that are open at once. Further ones, and those for which there is no
- * space, are none and counted: `cairn spans` says how many. */
+/* Limit on asynchronous spans that are open at once. A begin beyond the limit, or without space,
+ * returns {NULL, NULL} and is counted: `cairn spans` says how many. */
 #define CAIRN_ASYNC_MAX 1024
 
 /* Opens an asynchronous span of `place`, a child of the calling thread's current span or of
@@ -48,17 +48,18 @@ CAIRN_PRIV_API cairn_async cairn_async_begin(cairn_place *place, int64_t iterati
 CAIRN_PRIV_API cairn_async cairn_async_begin_for(cairn_handoff parent, cairn_place *place,
                                                  int64_t iteration);
 
-/* Closes the span, and sets it to none. A second call does nothing. In a child of fork, spans that
- * began before the fork are the parent's, and this records nothing. */
+/* Closes the span, and sets `*async` to {NULL, NULL}, so that a second call does nothing. Records
+ * nothing in a child of fork for a span that began before the fork. */
 CAIRN_PRIV_API void cairn_async_end(cairn_async *async);
 
-/* Returns the strand to pass to attribute functions and macros; NULL if there is no span. */
+/* Returns the strand to pass to attribute functions and macros; NULL for {NULL, NULL}. */
 CAIRN_PRIV_INLINE cairn_strand *cairn_async_strand(cairn_async async)
 {
     return async.strand;
 }
 
-/* Returns a token (span.h): what adopts it works for the span. Without a span it has no effect. */
+/* Returns a token (span.h): its adopter works for the span. For {NULL, NULL} the token has no
+ * effect. */
 CAIRN_PRIV_INLINE cairn_handoff cairn_async_take(cairn_async async)
 {
     return cairn_handoff_take(async.strand);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * mutex.h - a mutex that is recorded, so that `cairn whatif` can model it.
+ * mutex.h - a mutex whose holders and waiters are recorded, so that `cairn whatif` can model it.
  *
  *     static cairn_mutex scene = CAIRN_MUTEX("scene");
  *
@@ -10,9 +10,9 @@
  *         ...
  *     }
  *
- * records a span "scene" while a thread has the mutex, and a span "scene.wait" before that if
- * another thread had it, in the process's own profile (process.h). Without a profile it is a
- * pthread_mutex_t and a few predictable branches.
+ * records in the process's own profile (process.h) a span "scene" while a thread holds the mutex.
+ * If the thread must wait for the mutex, a span "scene.wait" precedes it. Without a profile the
+ * mutex costs a pthread_mutex_t and a few predictable branches.
  *
  * Locking and unlocking must nest with the thread's scopes. C++ has cairn::mutex in cairn.hpp.
  * Functions return what pthread_mutex_lock and the like return: 0 or an error number. Thread: any.
@@ -32,8 +32,9 @@ extern "C" {
 typedef struct cairn_mutex {
     pthread_mutex_t mutex;
     cairn_place hold, wait;
-    uint32_t noted;    /* id of the profile's name space that has the note, 0: none */
-    cairn_scope scope; /* of the thread that has the mutex */
+    uint32_t noted;    /* `names` (hot.h) of the profile whose note names this mutex; 0: not noted
+                          yet */
+    cairn_scope scope; /* scope of the thread that holds the mutex */
 } cairn_mutex;
 
 /* Initialiser; `name` is a string literal. Mutexes with equal names count as one lock in `cairn
@@ -49,16 +50,17 @@ typedef struct cairn_mutex {
 /* Locks the mutex. */
 CAIRN_PRIV_API int cairn_mutex_lock(cairn_mutex *mutex);
 
-/* Locks the mutex; returns EBUSY at once if a thread has it. */
+/* Locks the mutex; returns EBUSY at once if a thread holds it. */
 CAIRN_PRIV_API int cairn_mutex_trylock(cairn_mutex *mutex);
 
-/* Unlocks the mutex. Scopes that were opened since and are still open end. Thread: the one that
- * has it. */
+/* Unlocks the mutex; ends scopes that were opened while it was locked and are still open. Thread:
+ * the one that holds the mutex. */
 CAIRN_PRIV_API int cairn_mutex_unlock(cairn_mutex *mutex);
 
-/* pthread_cond_wait: gives the mutex up, waits for the condition, and locks the mutex again. The
- * span of the mutex ends meanwhile. The wait for the condition is not recorded: put a span around
- * it, and cairn_span_waits_for. Thread: the one that has the mutex. */
+/* Waits like pthread_cond_wait: unlocks the mutex, waits for the condition, and locks the mutex
+ * again. Ends the mutex's span before the wait and begins another after it. Does not record the
+ * wait for the condition: use a span around the call, and cairn_span_waits_for. Thread: the one
+ * that holds the mutex. */
 CAIRN_PRIV_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
 
 CAIRN_PRIV_INLINE void cairn_priv_mutex_end(cairn_mutex **mutex)
@@ -73,7 +75,7 @@ CAIRN_PRIV_INLINE cairn_mutex *cairn_priv_mutex_begin(cairn_mutex *mutex)
     return mutex;
 }
 
-/* CAIRN_LOCK(&mutex): has the mutex up to the end of the enclosing C scope. */
+/* CAIRN_LOCK(&mutex): holds the mutex up to the end of the enclosing C scope. */
 #define CAIRN_LOCK(mutex) CAIRN_PRIV_LOCK(__COUNTER__, mutex)
 #define CAIRN_PRIV_LOCK(number, mutex) CAIRN_PRIV_LOCK_OF(number, mutex)
 #define CAIRN_PRIV_LOCK_OF(number, mutex)                                                          \

@@ -2,22 +2,22 @@
  *
  * process.h - the process's own profile, for programs that do not open one themselves.
  *
- * `cairn run ./program`, or CAIRN_OUT=FILE in its environment, requests a profile. It is opened by
- * the first call that needs it. Each thread gets a lane and a strand when it first asks, which end
- * with the thread. The capture is closed when the process ends by exit or by returning from main.
- * Without CAIRN_OUT there is no profile and no file.
+ * `cairn run ./program`, or CAIRN_OUT=FILE in its environment, requests a profile. The first call
+ * that needs the profile opens it. Each thread gets a lane and a strand at its first
+ * cairn_thread_strand; they end with the thread. The capture is closed when the process ends by
+ * exit or by returning from main. Without CAIRN_OUT there is no profile and no file.
  *
- * Further variables, which `cairn run` sets from its options, are described in cairn-run(1). %p in
- * CAIRN_OUT is the process id.
+ * cairn-run(1) describes further variables, which `cairn run` sets from its options. %p in
+ * CAIRN_OUT stands for the process id.
  *
- * Child processes inherit CAIRN_OUT. If the file is being written by another running process, or
- * was written since CAIRN_SINCE (ns of CLOCK_REALTIME, set by `cairn run`), the process uses
- * x.PID.cairn beside x.cairn, as a child of fork does. Processes that start at once serialise on a
- * lock (flock) on the directory while they choose; a process waits at most half a second for it.
+ * Child processes inherit CAIRN_OUT. If another running process writes x.cairn, or if x.cairn was
+ * begun after CAIRN_SINCE (ns of CLOCK_REALTIME, set by `cairn run`), the process uses x.PID.cairn,
+ * as a child of fork does. Processes that start at once serialise on a lock (flock) on the
+ * directory while they choose; a process waits at most half a second for it.
  *
- * Late events are harmless: what destructors and other threads do after the profile is closed is
- * not recorded. A thread that runs while the process ends keeps what it has recorded, but its time
- * since its last sample is lost. exit() in a signal handler that interrupted Cairn leaves the
+ * Late events are harmless: events of destructors and other threads after the profile is closed are
+ * not recorded. The capture keeps what a thread recorded that still runs when the process ends, but
+ * not its time since its last sample. exit() in a signal handler that interrupted Cairn leaves the
  * capture as a kill would.
  */
 #ifndef CAIRN_PROCESS_H
@@ -29,23 +29,23 @@
 extern "C" {
 #endif
 
-/* Returns the process's own profile, opening it if needed; NULL if the process is not profiled, the
- * capture cannot be made, or it is closed already. Do not close it. Waits while another thread
- * opens it. Thread: any. Not signal safe. */
+/* Returns the process's own profile, opening it if needed; NULL if the process is not profiled, or
+ * its capture cannot be made or is closed already. Do not close the profile. Waits while another
+ * thread opens it. Thread: any. Not signal safe. */
 CAIRN_API cairn_profile *cairn_process_profile(void);
 
-/* Read by cairn_thread_strand: this thread's strand, NULL until it exists; and a flag that no
- * thread will get one. */
+/* Read by cairn_thread_strand: this thread's strand, NULL until it exists; and a flag: no thread
+ * will get a strand any more. */
 CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
     __attribute__((tls_model("initial-exec")));
 CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
-/* Returns this thread's own strand in that profile, NULL without one, which costs two predictable
- * branches. It is the only strand of a lane named like the thread. Both are closed when the thread
- * ends, after the destructors of thread-local objects and all but the last rounds of
- * pthread_key_create destructors; afterwards this returns NULL. Always NULL in sources that are
- * compiled with CAIRN_DISABLE (scope.h). Not signal safe. */
+/* Returns this thread's own strand in the process's profile. Returns NULL without a profile, at the
+ * cost of two predictable branches. The strand is the only one of a lane named like the thread.
+ * Both are closed when the thread ends, after the destructors of thread-local objects and all but
+ * the last round of pthread_key_create destructors; then the function returns NULL. With
+ * CAIRN_DISABLE (scope.h) it always returns NULL. Not signal safe. */
 CAIRN_PRIV_INLINE cairn_strand *cairn_thread_strand(void)
 {
 #ifdef CAIRN_DISABLE

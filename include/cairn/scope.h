@@ -113,7 +113,7 @@ typedef struct cairn_scope_options {
 /* An open scope. */
 typedef struct cairn_scope {
     cairn_strand *strand;
-    size_t height; /* of the stack below it */
+    size_t height; /* of the strand's stack before the scope */
     const cairn_place *place;
 } cairn_scope;
 
@@ -180,7 +180,7 @@ CAIRN_PRIV_INLINE void cairn_scope_aim_end(const cairn_scope *scope)
 /* An open adoption of a hand-off. */
 typedef struct cairn_adoption {
     cairn_strand *strand;
-    cairn_mark height; /* of the stack below it */
+    cairn_mark height; /* of the strand's stack before the adoption */
 } cairn_adoption;
 
 CAIRN_API void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,

@@ -72,7 +72,7 @@ CAIRN_API void cairn_span_name(cairn_strand *strand, cairn_key key, cairn_text t
 CAIRN_API cairn_span cairn_span_current(const cairn_strand *strand);
 
 /* Add an edge from the innermost open span: waits_for says that it waited for the end of `other`
- * (join, future, condition), follows that it continues what `other` began (stages of a pipeline).
+ * (join, future, condition), follows that it continues the work of `other` (stages of a pipeline).
  * `other` must be of this process; in a child of fork, names of the parent's spans are invalid. */
 CAIRN_API void cairn_span_waits_for(cairn_strand *strand, cairn_span other);
 CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
@@ -90,7 +90,7 @@ typedef struct cairn_handoff {
     uint32_t lane;
     uint64_t taken; /* clock; 0 if the strand had nothing running */
     /* For requests from other processes (traceparent.h): the trace id, or 0 0 for this process's
-     * own trace; the id of the remote parent span, or 0 if `span` is a child of it; and flags. */
+     * own trace; the id of the remote parent span, or 0 if `span` is the parent; and flags. */
     uint64_t trace[2], remote;
     uint64_t flags;
 } cairn_handoff;
@@ -165,7 +165,7 @@ struct cairn_priv_span {
     uint64_t end;   /* clock; 0: still open */
     int64_t iteration;
     cairn_block block;
-    uint32_t parent; /* number of the parent on this lane; 0: no parent on it */
+    uint32_t parent; /* number of the parent on this lane; 0: a root span */
 };
 
 enum {

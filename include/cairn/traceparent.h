@@ -27,16 +27,17 @@ extern "C" {
 /* "00-", a trace id of 32 hexadecimal digits, "-", a span id of 16, "-01" and a NUL. */
 #define CAIRN_TRACEPARENT_SIZE 56
 
-/* Writes the id of the innermost open span on the strand, or of the span for which it works. Its
- * trace id is the adopted one, otherwise the process's own. In a tree that is not recorded
- * (span_rate in cairn_options) the last digit is 0, and other processes that sample trees follow
- * that. Returns false and an empty text if no span is open or recorded. Thread: the strand's. */
+/* Writes a header value with the id of the strand's innermost open span, or else of the span for
+ * which the strand works. The trace id is the adopted one, otherwise the process's own. In a tree
+ * that is not recorded (span_rate in cairn_options) the last digit is 0, so that other processes
+ * that sample trees do not record it either. Writes "" and returns false if no span is open.
+ * Thread: the strand's. */
 CAIRN_API bool cairn_traceparent_write(const cairn_strand *strand,
                                        char text[CAIRN_TRACEPARENT_SIZE]);
 
-/* Makes a token from a header's value (NULL: no header). Like tokens of cairn_handoff_take, it may
- * be adopted by any strand of any profile, any number of times. Returns false and a token without
- * effect if the text does not conform to the standard. Signal safe. */
+/* Makes a token from a header's value (NULL: no header). The token may be adopted by any strand of
+ * any profile, any number of times. If the text does not conform to the standard, makes a token
+ * without effect and returns false. Signal safe. */
 CAIRN_API bool cairn_traceparent_read(const char *text, cairn_handoff *handoff);
 
 #ifdef __cplusplus

@@ -11,13 +11,13 @@
  *     CAIRN_TRACK_SPAN(queue, kernel->asked, "blur", kernel->begin, kernel->end);   when it is done
  *
  * The device's clock is related to the profile's by pairs of readings. One pair gives the offset;
- * from the second on, the first and the last pair give the rate as well. The profile has a note
- * "track.NAME" with the number of pairs and the largest error seen: half of the time that a pair of
- * readings took, plus the distance of that pair from the prediction of the pairs before.
+ * from the second on, the first and the last pair give the rate as well. A note "track.NAME" in the
+ * profile has the number of pairs and the largest error of a pair: half of the time that its
+ * readings took, plus its distance from the time that the pairs before predict.
  *
  * Tracks are of the process's own profile (process.h). Without one, cairn_track_open returns NULL,
- * which all functions accept and ignore. Thread: any, but calls for the same track must not overlap
- * in time. Not signal safe. A child of fork must open tracks of its own.
+ * and all other functions do nothing for NULL. Thread: any, but calls for the same track must not
+ * overlap in time. Not signal safe. A child of fork must open tracks of its own.
  */
 #ifndef CAIRN_TRACK_H
 #define CAIRN_TRACK_H
@@ -45,19 +45,20 @@ CAIRN_PRIV_API uint64_t cairn_track_clock(void);
  * ignored. */
 CAIRN_PRIV_API void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before);
 
-/* Returns the largest error seen so far, in nanoseconds; -1 before the first pair. */
+/* Returns the largest error of a pair so far, in nanoseconds; -1 before the first pair. */
 CAIRN_PRIV_API double cairn_track_error(const cairn_track *track);
 
 /* Records a span of `place` from `begin` to `end` on the device's clock, a child of the token's
- * span. Spans of a track must be given in order and must not overlap: one that begins before the
- * last one ended, ends before it begins, or comes before the first pair is refused, and counted as
- * misuse. Device spans are not in histograms. Returns the span, for cairn_span_waits_for; 0 if it
- * is not recorded. */
+ * span. Spans of a track must be given in order and must not overlap: a span that begins before the
+ * end of the last, ends before it begins, or is given before the first pair is refused, and counted
+ * as misuse. Histograms lack device spans. Returns the span, for cairn_span_waits_for; 0 if it is
+ * not recorded. */
 CAIRN_PRIV_API cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked,
                                            cairn_place *place, int64_t iteration, uint64_t begin,
                                            uint64_t end);
 
-/* The same with the name as a string literal, and without an iteration. */
+/* Records a span like cairn_track_span, with its name as a string literal and without an
+ * iteration. */
 #define CAIRN_TRACK_SPAN(track, asked, name, begin, end)                                           \
     __extension__({                                                                                \
         static cairn_place cairn_priv_place = CAIRN_PLACE_HERE(name);                              \

@@ -7,8 +7,8 @@
  *     pool_push(pool, work.run, work.argument);              in place of convert_image, image
  *
  * convert_image then counts below the caller of cairn_wrap, wherever it runs, and its spans are
- * children of the span open there. Jobs that throw C++ exceptions through the pool need
- * cairn::wrap of cairn.hpp, which allocates nothing.
+ * children of the span that is open at cairn_wrap. Jobs that throw C++ exceptions through the pool
+ * need cairn::wrap of cairn.hpp, which allocates nothing.
  *
  * Everything here is for the process's own profile (process.h). Without one, the arguments are
  * returned unchanged, nothing is allocated, and cairn_pthread_create is pthread_create. Thread:
@@ -32,28 +32,28 @@ typedef struct cairn_work {
     void *argument;
 } cairn_work;
 
-/* Wraps a job that runs at most once. About 80 bytes are allocated, and freed before the job runs;
- * if the pool drops the job, free them with cairn_wrap_drop. */
+/* Wraps a job that runs at most once. Allocates about 80 bytes, which are freed before the job
+ * runs. If the pool drops the job, free them with cairn_wrap_drop. */
 CAIRN_PRIV_API cairn_work cairn_wrap(void (*run)(void *argument), void *argument);
 
-/* Wraps a job that may run many times, also in parallel: one call pushed to n workers, or a
- * registered callback. Free it with cairn_wrap_drop. */
+/* Wraps a job that may run many times, also in parallel: a job pushed to n workers, or a registered
+ * callback. Free it with cairn_wrap_drop. */
 CAIRN_PRIV_API cairn_work cairn_wrap_shared(void (*run)(void *argument), void *argument);
 
-/* Frees a wrapped job that is not running and will not run (again). Accepts jobs that were not
- * wrapped. Does not call `run`. */
+/* Frees a wrapped job that will not run any more: a shared one may still be running. Does nothing
+ * for a job that was not wrapped. Does not call `run`. */
 CAIRN_PRIV_API void cairn_wrap_drop(cairn_work work);
 
-/* pthread_create for a thread that works for its creator: everything that it does is a span of the
- * block `name` (NULL: "thread"; copied). Returns the result of pthread_create. */
+/* Creates a thread that works for its creator: its whole run is a span of the block `name` (NULL:
+ * "thread"; copied). Returns the result of pthread_create. */
 CAIRN_PRIV_API int cairn_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                                         void *(*run)(void *argument), void *argument,
                                         const char *name);
 
-/* pthread_join that records that the caller's innermost open span waited for the thread. Accepts
- * threads not made by cairn_pthread_create; nothing is recorded for those. (A thread that is made
- * by cairn_pthread_create but joined with pthread_join, or detached, leaves about 130 bytes until
- * its pthread_t is reused; none in a child of fork.) */
+/* Joins a thread, and records that the caller's innermost open span waited for it. Records nothing
+ * for a thread that cairn_pthread_create did not make. (A thread of cairn_pthread_create that is
+ * joined with pthread_join or detached later leaves about 130 bytes until its pthread_t is reused;
+ * none in a child of fork.) */
 CAIRN_PRIV_API int cairn_pthread_join(pthread_t thread, void **result);
 
 #ifdef CAIRN_DISABLE
