@@ -40,8 +40,8 @@ CAIRN_PRIV_API cairn_work cairn_wrap(void (*run)(void *argument), void *argument
  * callback. Free it with cairn_wrap_drop. */
 CAIRN_PRIV_API cairn_work cairn_wrap_shared(void (*run)(void *argument), void *argument);
 
-/* Frees a wrapped job that will not run any more: a shared one may still be running. Does nothing
- * for a job that was not wrapped. Does not call `run`. */
+/* Frees a wrapped job that is not running and will not run again. Does nothing for a job that was
+ * not wrapped. Does not call `run`. */
 CAIRN_PRIV_API void cairn_wrap_drop(cairn_work work);
 
 /* Creates a thread that works for its creator: its whole run is a span of the block `name` (NULL:

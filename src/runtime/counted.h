@@ -7,31 +7,34 @@
 
 #include "runtime/runtime.h"
 
-enum { CRN_COUNTED_SIZES = 8 }; /* number of sizes of the lane's cache, each twice the one before */
+enum {
+    CRN_COUNTED_SIZES = 8
+}; /* number of sizes that the lane's cache can have, each twice the
+      size before */
 
-/* The counters of a tree in a context: an entry of a hash table. */
+/* An entry of a hash table: the counters of a tree in a context. */
 typedef struct crn_counted_entry {
     uint64_t key; /* tree << 32 | record; 0: free */
     uint64_t *counters;
     uint64_t count; /* number of counters */
 } crn_counted_entry;
 
-/* A group of counters: a section with one chunk, because larger sections may move. */
+/* A group of counters: a section of a single chunk, because a section that grows may move. */
 typedef struct crn_counted_group {
     char *base;      /* address, the same in each child of fork */
-    uint64_t offset; /* offset of its chunk in this process's capture */
+    uint64_t offset; /* offset of the chunk in this process's capture */
 } crn_counted_group;
 
 struct crn_counted {
     crn_counted_group *groups;
-    uint32_t group_count; /* limited by the 16 bits of a chunk's number */
+    uint32_t group_count; /* at most 65,536: the file has 16 bits for a group's number */
     uint64_t in_group;    /* bytes used in the last group */
     crn_counted_entry *entries;
     uint32_t mask, used;
     crn_cached_edge *nodes; /* the lane's cache of counters and nodes (host.h), in pairs */
-    uint64_t put;           /* number of insertions since it has its present size */
-    /* Its smaller predecessors, which are kept: if a signal handler makes it grow, the code that
-     * was interrupted may be reading the old one. */
+    uint64_t put;           /* number of insertions into `nodes` */
+    /* The smaller caches that `nodes` replaced. They are kept: a signal handler may replace the
+     * cache while the interrupted code reads it. */
     crn_cached_edge *outgrown[CRN_COUNTED_SIZES];
     uint32_t outgrown_count;
 };
@@ -51,7 +54,7 @@ static inline crn_counted_entry *crn_counted_entry_of(const struct crn_counted *
     return &counted->entries[at & counted->mask];
 }
 
-/* Returns the counters of a tree in a context; NULL if there are none. */
+/* Returns the counters of a tree in a context; NULL if they were not made yet. */
 static inline uint64_t *crn_counted_known(const cairn_lane *lane, uint32_t tree, uint32_t record)
 {
     return record && lane->counted && lane->counted->entries

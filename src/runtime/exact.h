@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * exact.h - exact wall time: each enter and leave charges the time since the one before.
+ * exact.h - exact wall time: each enter and leave charges the time since the event before.
  */
 #ifndef CRN_RUNTIME_EXACT_H
 #define CRN_RUNTIME_EXACT_H
 
 #include "runtime/runtime.h"
 
-/* Returns true if wall time is exact and there is nothing to do at an event but to charge it. */
+/* Returns true if wall time is exact and nothing else is pending. */
 static inline bool crn_exact_only_charges(const cairn_strand *strand, const cairn_lane *lane)
 {
     return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * off_core.h - a thread of the profile that records when other threads have no core (option
+ * off_core.h - the off-core thread of a profile: it records when other threads have no core (option
  * off_core).
  */
 #ifndef CRN_RUNTIME_OFF_CORE_H
@@ -8,18 +8,19 @@
 
 #include "runtime/runtime.h"
 
-/* Starts it. Stop it with crn_helper_stop(&profile->off_core), before lanes are closed. */
+/* Starts the thread. Stop it with crn_helper_stop(&profile->off_core), before lanes are closed. */
 bool crn_off_core_start(cairn_profile *profile);
 
-/* Frees what it has for a lane. */
+/* Frees the thread's data about a lane. */
 void crn_off_core_free(cairn_lane *lane);
 
-/* Divides the ready time `*owed` (ns) among the waits whose wake-up is not known (waiting, not
- * ready): in equal parts, but no part is longer than the wait. Leaves in `*owed` what does not fit.
+/* Divides the ready time `*owed` (ns) among the entries with `waiting` and no `ready`, whose
+ * wake-up is not known. The parts are equal, but no part is longer than its wait. Leaves the rest
+ * in `*owed`.
  */
 void crn_off_core_share(crn_disk_off_core *entries, uint32_t count, int64_t *owed);
 
-/* In a child of fork: the lane's record is the parent's. */
+/* Drops the data about a lane in a child of fork, where they are the parent's. */
 void crn_off_core_forget(cairn_lane *lane);
 
 #endif

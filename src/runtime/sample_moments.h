@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sample_moments.h - where a lane's thread was at which moment (cairn_sample_at).
+ * sample_moments.h - the samples of a lane with their moments (cairn_sample_at).
  */
 #ifndef CRN_RUNTIME_SAMPLE_MOMENTS_H
 #define CRN_RUNTIME_SAMPLE_MOMENTS_H
@@ -11,11 +11,11 @@
  * Returns false if there is no space. Thread: the lane's. */
 bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at, uint64_t cpu);
 
-/* Tells that from a moment on the lane is another thread's. Thread: the lane's. */
+/* Records that the lane describes another thread from the moment `at` on. Thread: the lane's. */
 void crn_sample_moments_change(cairn_lane *lane, uint64_t at, uint32_t thread);
 
-/* Frees what it has for a lane; the capture keeps the samples. Also in a child of fork, where they
- * are the parent's. */
+/* Frees the lane's memory for samples; the capture keeps the samples. A child of fork calls it
+ * because they are the parent's. */
 void crn_sample_moments_free(cairn_lane *lane);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * span.h - internals of spans and hand-offs.
  *
- * A strand's stack of open spans holds span numbers, CRN_SPAN_GONE for a span that is not recorded
- * or was overwritten, numbers >= CAIRN_PRIV_ADOPTED for hand-offs (entries above work for them),
- * or one of the values below.
+ * An entry of a strand's stack of open spans is: a span's number; CRN_SPAN_GONE for a span that is
+ * not recorded or was overwritten; a number >= CAIRN_PRIV_ADOPTED for an adoption, to which the
+ * entries above it belong; or one of the values below.
  */
 #ifndef CRN_RUNTIME_SPAN_H
 #define CRN_RUNTIME_SPAN_H
@@ -23,7 +23,7 @@
 typedef struct crn_adoption {
     cairn_span span;
     uint64_t taken;  /* clock */
-    cairn_mark mark; /* the stack's height below it */
+    cairn_mark mark; /* height of the strand's stack before the adoption */
     uint16_t number; /* distinguishes adoptions of one token; not 0 */
     uint32_t flags;
     uint64_t trace[2], remote; /* as in the hand-off */
@@ -34,7 +34,7 @@ static inline bool crn_open_is_adoption(uint32_t open)
     return open >= CAIRN_PRIV_ADOPTED && open < CRN_OPEN_FORKED;
 }
 
-/* Returns the name of a span of the lane that is not recorded. */
+/* Returns the name that stands for any span of the lane that is not recorded. */
 static inline cairn_span crn_span_name_gone(const cairn_lane *lane)
 {
     return crn_span_name_make(lane->number, UINT64_MAX - 1);
@@ -56,10 +56,11 @@ static inline bool crn_open_is_recorded(uint32_t open)
 bool crn_spans_open(cairn_lane *lane);
 void crn_spans_close(cairn_lane *lane);
 
-/* Returns space for a new span and its number. NULL without space, which is counted. */
+/* Returns space for a new span and sets `number`. Without space counts a dropped span and returns
+ * NULL. */
 cairn_priv_span *crn_spans_take(cairn_lane *lane, uint32_t *number);
 
-/* Returns an open span; a dummy if it was overwritten. */
+/* Returns an open span, in a dummy chunk if it was overwritten. */
 cairn_priv_span *crn_spans_at(const cairn_lane *lane, uint32_t number);
 
 /* Returns an open span's name in the capture. */
@@ -78,16 +79,16 @@ static inline cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
 /* Appends an attribute or edge of a span. */
 void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail);
 
-/* At the end of the profile, when nothing records: releases prepared space that closed lanes never
- * used, and shortens the file if nobody can write there any more. */
+/* Releases prepared space that closed lanes never used, at the end of the profile. `shorten` also
+ * truncates the file: no thread may write to it any more. */
 void crn_spans_trim(cairn_profile *profile, bool shorten);
 
-/* Starts the thread that prepares space for spans of all lanes; it is separate because it waits for
- * the disk. A sampling thread that shares the program's files starts it when it is first needed.
- * Stop it with crn_helper_stop(&profile->preparer), after the sampling thread. */
+/* Starts the preparer, a thread of its own because it waits for the disk. If the sampling thread
+ * shares the program's files, leaves the start to it, when the preparer is first needed. Stop the
+ * preparer with crn_helper_stop(&profile->preparer), after the sampling thread. */
 bool crn_preparer_start(cairn_profile *profile);
 
-/* Wakes it, or has the sampling thread start it. Signal safe. */
+/* Wakes the preparer, or has the sampling thread start it. Signal safe. */
 void crn_preparer_wake(cairn_profile *profile);
 
 /* Starts the preparer if it is wanted and does not run yet. Thread: the sampling one. */
@@ -102,7 +103,7 @@ static inline bool crn_has_spans(const cairn_strand *strand)
     return (profile->spans || profile->span_histograms) && !strand->records;
 }
 
-/* Ends spans without memory that were above `height`, which the stack was dropped to. */
+/* Ends the open spans without memory above `height`, to which the strand's stack was dropped. */
 static inline void crn_spans_end_lost(cairn_strand *strand, size_t height)
 {
     if (height < strand->lost_spans_from)
@@ -117,21 +118,22 @@ static inline bool crn_spans_any_open(const cairn_strand *strand)
 /* Makes the stack of open spans larger. Returns false without memory. */
 bool crn_spans_grow(cairn_strand *strand);
 
-/* Handle that a strand begins, without open spans; is freed; and that its lane is abandoned. */
+/* Prepare a strand that is opened, without open spans; free its memory for spans; make it record no
+ * spans because its lane is abandoned. */
 void crn_strand_spans_begin(cairn_strand *strand);
 void crn_strand_spans_free(cairn_strand *strand);
 void crn_strand_spans_bury(cairn_strand *strand);
 
-/* The stack is dropped to `height`: ends spans above it. Spans that begin above `height` belong to
- * that adoption. */
+/* unwind ends the open spans above `height`, to which the strand's stack is dropped. adopt makes
+ * spans that begin above `height` belong to the adoption with that index. */
 void crn_spans_unwind(cairn_strand *strand, size_t height);
 void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height);
 
-/* Sends the lane's next span to the slow path, which looks at the profile's mode. Any thread, after
- * the mode has changed. */
+/* Sends the lane's next span to the slow path, which looks at the profile's mode. Thread: any,
+ * after a change of the mode. */
 void crn_spans_slow(cairn_lane *lane);
 
-/* Drops references to the parent's spans in a child of fork. */
+/* Ends all references to spans of the parent's capture, in a child of fork. */
 void crn_spans_forget(cairn_lane *lane);
 
 /* Returns the id of the innermost open span if an ancestor process began it; otherwise 0. */
@@ -150,16 +152,17 @@ void crn_handoff_adopt(cairn_strand *strand, const cairn_handoff *handoff);
 /* Adds the trace ids of the strand's work to a token. */
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 
-/* Makes the ids that spans have outside of the process (ids.c). A child of fork keeps the
- * trace id and gets another key for its spans. Under the profile's lock. */
+/* Makes the trace id and the key of span ids (ids.c). A child of fork keeps the trace id and gets
+ * another key. Call it with the profile's lock held. */
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);
 
-/* If a trace without an id began in this process or an ancestor, sets its id and returns true. */
+/* If `trace` is 0 0, the trace began in this process or an ancestor: then sets it to the process's
+ * own id and returns true. */
 bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2]);
 
-/* Returns the clock; where each event reads it, the reading of this event, so that spans and exact
- * time agree to the tick. */
+/* Returns the profile's clock. With exact wall time returns the last event's reading, so that spans
+ * and exact time agree. */
 static inline uint64_t crn_spans_stamp(const cairn_lane *lane)
 {
     if (crn_profile_mode(lane->profile) == CRN_MODE_EXACT)
@@ -169,27 +172,28 @@ static inline uint64_t crn_spans_stamp(const cairn_lane *lane)
 
 #define CRN_AIM_NOWHERE UINT32_MAX
 
-/* Returns the innermost open span, or the one that cairn_scope_aim named; 0 if it is not
- * recorded. */
+/* Returns the span that attributes go to: that of cairn_scope_aim, otherwise the innermost open
+ * one. Returns 0 if that span is not recorded. */
 uint32_t crn_spans_innermost(const cairn_strand *strand);
 
 /* ---- durations: timing.c ---- */
 
-/* Extra data of an open span, if its record is not enough. */
+/* Data of an open span for histograms and CPU time, which its record lacks. */
 typedef struct crn_timing {
     uint64_t start;     /* clock; 0: not known */
     uint64_t children;  /* total duration of its children on the strand */
-    uint64_t cpu;       /* of the thread, ns */
-    crn_thread *thread; /* NULL: not known */
+    uint64_t cpu;       /* CPU time of the thread at the begin, ns */
+    crn_thread *thread; /* thread that began the span; NULL: not known */
     cairn_block block;
-    uint32_t splits; /* number of the strand's splits at its begin */
+    uint32_t splits; /* number of the strand's `splits` at the begin */
 } crn_timing;
 
 void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start);
 void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end);
 
-/* Counts the innermost open span, when it ends, in a histogram of its own for this value of an
- * attribute, if the program asked for such. `text` is for texts, which have `value` bytes. */
+/* Has the innermost open span, when it ends, counted in the histogram for this value of an
+ * attribute, if the program asked for such histograms (cairn_key_split). A text is at `text` and
+ * has `value` bytes. */
 void crn_timing_attribute(cairn_strand *strand, crn_histogram_kind kind, cairn_key key,
                           uint64_t value, const char *text);
 
@@ -201,14 +205,13 @@ crn_histograms *crn_histograms_new(cairn_lane *lane);
 void crn_histograms_free(crn_histograms *histograms);
 const crn_stream *crn_histograms_space(const crn_histograms *histograms);
 
-/* Clears all histograms, after a reset. */
+/* Sets all histograms to zero, for a reset. */
 void crn_histograms_clear(crn_histograms *histograms);
 
 /* Returns the histogram of all spans of a block. NULL without space. */
 crn_disk_histogram *crn_histograms_block(crn_histograms *histograms, cairn_block block);
 
-/* Returns the histogram of spans with a value, or that of other values if there are `most`
- * already. */
+/* A value of an attribute, for spans of one block. */
 typedef struct crn_histogram_value {
     cairn_block block;
     cairn_key key;

@@ -7,8 +7,8 @@
 
 #include "runtime/runtime.h"
 
-/* Enter, replace, leave and unwind on strands that keep only a stack of blocks: the slow paths of
- * both cairn_enter and cairn_stack_enter, and so on. Thread: the lane's. */
+/* Record the events of strands that keep only a stack of blocks, in the slow path of both
+ * cairn_enter and cairn_stack_enter, and so on. Thread: the lane's. */
 void crn_stack_enter(cairn_strand *strand, cairn_block block);
 void crn_stack_replace(cairn_strand *strand, cairn_block block);
 void crn_stack_leave(cairn_strand *strand);
@@ -20,16 +20,16 @@ static inline size_t crn_stack_held(const cairn_strand *strand)
     return (size_t)(strand->only.top - strand->only.blocks);
 }
 
-/* Sets the limits to the stack's real ones. */
+/* Sets the limits to those of the stack, unless each event must take the slow path. */
 void crn_stack_disarm(cairn_strand *strand);
 
-/* Forgets the records of the lane's old graph, as it has a new one. */
+/* Invalidates the frames' records, because the lane has a new graph. */
 void crn_stack_forget(cairn_strand *strand);
 
 /* Makes a new strand keep only a stack of blocks. Returns false without memory. */
 bool crn_stack_begin(cairn_strand *strand);
 
-/* Makes it an empty strand of the counting kind again. */
+/* Makes a closed strand one with counts again. */
 void crn_stack_end(cairn_strand *strand);
 
 #endif

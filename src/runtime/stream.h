@@ -4,10 +4,10 @@
  * another thread prepares chunks ahead (allocates, maps and touches them), so that the writer makes
  * no system call and has no page fault.
  *
- * In a ring, when the limit is reached, the oldest chunk is overwritten. When the writer takes a
- * chunk, it gives the oldest one up and points its table entry to a dummy chunk, which harmlessly
- * takes what is still written through that entry. The preparing thread clears the chunk and offers
- * it again.
+ * In a ring that has reached its limit, new chunks replace the oldest. When the writer takes a
+ * chunk, it *gives up* the oldest chunk: it points that chunk's table entry to a dummy chunk, so
+ * that later writes through the entry do no harm. The preparing thread clears the chunk that was
+ * given up and offers it again.
  */
 #ifndef CRN_RUNTIME_STREAM_H
 #define CRN_RUNTIME_STREAM_H
@@ -19,26 +19,27 @@ enum { CRN_STREAM_CHUNKS = CRN_FIRST(1 << 16, 1 << 7) };
 
 typedef struct crn_stream {
     crn_capture *capture;
-    crn_disk_chunk identity; /* kind and lane; size of each chunk */
+    crn_disk_chunk identity; /* kind, lane and size of each chunk */
     uint32_t most;           /* limit on chunks */
     bool ring;
-    bool modest;    /* one chunk is enough for now: nothing is prepared */
-    uint32_t first; /* number of chunks that the writer makes with the first one */
+    bool modest;    /* the first chunk is enough for now: do not prepare more */
+    uint32_t first; /* number of chunks that the writer prepares when it takes the first */
     bool open;      /* fully initialised, for the preparing thread; atomic */
-    char **chunks;  /* by number modulo CRN_STREAM_CHUNKS */
-    char *dummy;    /* of a ring: chunk for writes to chunks that were given up */
+    char **chunks;  /* table of chunks, by number modulo CRN_STREAM_CHUNKS */
+    char *dummy;    /* in a ring: takes the writes to chunks that were given up */
     /* Written by the preparing thread: */
     uint64_t prepared; /* number of prepared chunks; atomic */
-    uint32_t made;     /* chunks of the file */
-    uint32_t kept;     /* of a full ring: number of newest chunks that are not given up; atomic */
+    uint32_t made;     /* number of chunks added to the file */
+    uint32_t kept;     /* in a full ring: number of chunks that are not given up; otherwise 0;
+                          atomic */
     bool ended;        /* no more chunks will come; atomic */
     uint64_t seen;     /* `taken` at the last crn_stream_look */
     uint64_t since, taken_then; /* a moment in ns, and `taken` at that moment */
-    uint32_t ahead, furthest;   /* number of chunks to prepare ahead, and its maximum so far */
-    char **bases;               /* of a ring: addresses of the file's chunks */
+    uint32_t ahead, furthest;   /* number of chunks to keep ready, and its limit */
+    char **bases;               /* in a ring: addresses of the file's chunks */
     /* Written by the writer: */
     uint64_t taken; /* number of taken chunks; atomic */
-    uint64_t given; /* of a ring: number of chunks given up so far; atomic */
+    uint64_t given; /* in a ring: number of chunks given up so far; atomic */
 } crn_stream;
 
 /* Parameters of a stream: at most `most` bytes; 0: only the capture's limit holds. */
@@ -47,7 +48,7 @@ typedef struct crn_stream_plan {
     uint32_t lane;
     uint64_t chunk_size, most;
     uint32_t ahead; /* chunks to keep ready; 0: adapts */
-    bool modest;    /* one chunk is enough for now */
+    bool modest;    /* prepare one chunk alone at first */
     bool ring;
 } crn_stream_plan;
 
@@ -56,12 +57,12 @@ typedef struct crn_stream_plan {
 bool crn_stream_open(crn_stream *stream, crn_capture *capture, const crn_stream_plan *plan);
 void crn_stream_close(crn_stream *stream);
 
-/* Returns the next chunk, NULL if none is prepared or without space; in a ring, the data after its
- * crn_disk_ring. Thread: the writer. */
+/* Takes the next chunk. Returns NULL if no chunk is ready. The writer's data in a chunk of a ring
+ * follow its crn_disk_ring. Thread: the writer. */
 char *crn_stream_take(crn_stream *stream);
 
-/* The same for a stream that no other thread prepares: if no chunk is ready, prepares one. Keeps
- * errno. Thread: the writer. */
+/* Like crn_stream_take, for a stream without a preparing thread: if no chunk is ready, prepares one
+ * first. Preserves errno. Thread: the writer. */
 char *crn_stream_take_alone(crn_stream *stream);
 
 /* Raises the number of chunks to keep ready: to those taken in a tenth of a second, or to its
@@ -72,11 +73,11 @@ void crn_stream_look(crn_stream *stream, uint64_t now);
 /* Returns the number of chunks that are ready. */
 uint64_t crn_stream_stock(const crn_stream *stream);
 
-/* Returns true if more chunks should be ready and can be. Not before the first is taken, since most
- * programs write nothing. */
+/* Returns true if fewer chunks are ready than should be, and more can be prepared. Returns false
+ * before the first chunk is taken, since most streams are never used. */
 bool crn_stream_wants(const crn_stream *stream);
 
-/* Prepares some chunks; may wait for the disk. Returns true if there was anything to do. */
+/* Prepares some chunks; may wait for the disk. Returns true if it prepared any. */
 bool crn_stream_prepare(crn_stream *stream);
 
 /* Returns the number of bytes taken so far. */

@@ -9,9 +9,9 @@
 
 /* Caches results. Initialise it with zeros. */
 typedef struct crn_translation {
-    uint32_t *map; /* by record of the first graph: its record in the second, or 0 */
+    uint32_t *map; /* by record of the first graph: record in the second graph; 0: not cached */
     uint32_t size;
-    uint32_t *chain; /* a path, innermost first */
+    uint32_t *chain; /* for the path of a context, innermost first */
     uint32_t capacity;
 } crn_translation;
 
