@@ -2,12 +2,12 @@
  *
  * Charges time to contexts, on the lane's owner.
  *
- * If a lane has no events, the sampler shows in the file which context will be charged, and up to
- * when: a *promise* (sampler.c). Readers of a live file add that time to what is charged. So that
- * nothing is counted twice, `settled` is odd while both change, and time that was shown for a
- * context is charged to that context, whatever ran afterwards. Waits are changed only with the
- * lane's time locked. If it is locked already, the sampler skips the lane, and the owner leaves a
- * requested sample for its next event.
+ * If a lane has no events, the sampler writes a *promise* to the file (sampler.c): which context
+ * will be charged, and up to when. Readers of a live file add promised time to charged time. So
+ * that they count nothing twice, `settled` is odd while both change, and promised time is charged
+ * to the promise's context, whatever ran afterwards. Promises change only with the lane's time
+ * locked. If it is locked already, the sampler skips the lane, and the owner leaves a requested
+ * sample for its next event.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ static void charge_ready(cairn_lane *lane, uint32_t record)
     lane->ready_charged = ready;
 }
 
-/* Charges a record up to these moments, by each clock that has advanced; nobody if `record` is 0.
+/* Charges `record` with wall time up to `clock` and CPU time up to `cpu`, if later than charged so
+ * far. Drops the time if `record` is 0.
  */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {
@@ -73,7 +74,7 @@ static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint
     }
 }
 
-/* Charges what was promised, and clears the promises. */
+/* Charges the promised time, and clears the promises. */
 static void keep_promises(cairn_lane *lane)
 {
     for (int i = 0; i < 2; i++) {
@@ -100,7 +101,8 @@ void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
     cairn_strand *running = lane->running;
     crn_disk_lane *disk = lane->disk;
     const cairn_profile *profile = lane->profile;
-    /* Without a clock nothing is charged, and a stack of blocks need not be looked up. */
+    /* Without a clock nothing is charged, so the context of a stack of blocks need not be looked
+     * up. */
     bool timed = profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF;
     uint32_t record = running && timed ? crn_strand_record(running) : 0;
     __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
@@ -125,7 +127,7 @@ void crn_lane_charge_now(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* The CPU time of the last request is the previous owner's. */
+/* Charges up to the last request alone: the calling thread cannot tell the old owner's CPU time. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
@@ -138,8 +140,8 @@ void crn_lane_settle_moved(cairn_lane *lane)
 }
 
 /* Charges up to the moment when recording was switched off, and starts again from the last moment
- * when it was switched on. If the thread's CPU time at that moment is unknown, its CPU time up to
- * now is charged to nobody. */
+ * when it was switched on. If the thread's CPU time at that moment is unknown, drops its CPU time
+ * up to now. */
 void crn_lane_settle_turn(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -152,7 +154,7 @@ void crn_lane_settle_turn(cairn_lane *lane)
         crn_lane_settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
                               __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
     uint64_t clock = __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED);
-    if (clock > lane->disk->stamp) /* a lane without a thread may have been taken since then */
+    if (clock > lane->disk->stamp) /* a thread may have taken the lane after that moment */
         PUT(lane->disk->stamp, clock);
     uint64_t cpu = __atomic_load_n(&lane->turned_cpu[1], __ATOMIC_RELAXED);
     if (!cpu)
@@ -168,7 +170,7 @@ void crn_lane_settle_turn(cairn_lane *lane)
 
 /* ---- beginning ---- */
 
-/* Tells readers of the file whose lane it is from now on. */
+/* Tells readers of the file which thread the lane describes from now on. */
 static void show_thread(cairn_lane *lane, uint32_t thread, bool first)
 {
     if (first)
@@ -190,11 +192,12 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 {
     if (!crn_this_thread.id)
         crn_this_thread.id = gettid();
-    if (lane->forked) /* its graph is still the parent's: the sampler must not look at the lane */
+    if (lane->forked) /* the graph is still the parent's, so the sampler must not look at the
+                         lane */
         return;
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
-    /* The sampler may have shown time since the last owner gave the lane up. */
+    /* The sampler may have made promises since the last owner released the lane. */
     crn_lane_charge_promises(lane);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);

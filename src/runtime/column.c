@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Columns of a lane: the figures of metrics that records do not hold.
+ * Columns of a lane: the figures of metrics that have no field in the records.
  */
 #include <errno.h>
 
@@ -41,7 +41,7 @@ void crn_columns_close(cairn_lane *lane)
     }
 }
 
-/* Once space has run out, charges no metrics of hosts, so that allocated and freed memory refer to
+/* Charges no metrics of hosts once space has run out, so that allocated and freed memory refer to
  * the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {

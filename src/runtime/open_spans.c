@@ -7,9 +7,9 @@
 #include "base/limits.h"
 #include "base/memory.h"
 
-enum { OPEN_FIRST = CRN_FIRST(16, 2) /* entries; the first is the bottom */ };
+enum { OPEN_FIRST = CRN_FIRST(16, 2) /* entries; entry 0 is the bottom */ };
 
-/* The stack of strands that record no spans: nothing can be ended there. */
+/* The stack of open spans of strands that record none: it is always empty. */
 static cairn_priv_open bottom[1];
 
 static bool grow_timings(cairn_strand *strand, size_t room)
@@ -52,8 +52,8 @@ void crn_strand_spans_begin(cairn_strand *strand)
     }
     if (strand->open_spans)
         strand->hot.open = strand->open_spans + 1;
-    else if (!crn_has_spans(strand) || !crn_spans_grow(strand)) /* allocated here, so that the begin
-                                                          of a span need not */
+    else if (!crn_has_spans(strand) || !crn_spans_grow(strand)) /* grown now, so that the first span
+                                                                   need not */
         strand->hot.open = strand->hot.open_end = bottom + 1;
 }
 
@@ -79,7 +79,7 @@ void crn_spans_slow(cairn_lane *lane)
     (void)__atomic_exchange_n(&lane->graph.hot.spans.limit, NULL, __ATOMIC_ACQ_REL);
 }
 
-/* Ends the innermost open span; does nothing for a hand-off. */
+/* Pops the innermost entry, and ends its span unless it stands for an adoption. */
 static void pop_open(cairn_strand *strand)
 {
     uint32_t number = (--strand->hot.open)->span;

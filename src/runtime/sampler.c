@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sampling thread. It does not change a profile's figures. In each round it stores the readings
- * of the clocks in each lane and sends the lane's owner, a thread, to the slow path: it *requests*
- * a sample. The context cannot change before the owner's next event. There the owner charges the
- * time up to the request to the context that was current. If the owner has no event for a whole
- * round, the sampling thread shows in the file the time that will be charged (a *promise*, stored
- * in one of the lane's two *promises*). docs/SAMPLING.md derives the accuracy.
+ * The sampling thread. It changes no figures of the profile. In each round it *requests* a sample
+ * of each lane: it stores the readings of the clocks in the lane and sends the lane's owner, a
+ * thread, to the slow path. The context cannot change before the owner's next event. There the
+ * owner charges the time up to the request to the context that was current. If the owner has no
+ * event for a whole round, the sampling thread writes the time that will be charged to the file, as
+ * a *promise*. docs/SAMPLING.md derives the accuracy.
  */
 #include <sys/prctl.h>
 
@@ -29,10 +29,10 @@ static bool samples_by_thread(const cairn_profile *profile)
 
 /* ---- processor time ---- */
 
-/* Returns true if the thread is computing, or would if it had a core: processor time is charged
- * only then. If its clock advances between two readings, it computes. If not, it waits or was
- * preempted, perhaps by the sampling thread, and the kernel is asked which. That opens a file, so a
- * sampling thread that shares the program's file table does not ask, and returns true. */
+/* Returns true if the thread is running or ready, when processor time may be charged, and updates
+ * `*cpu`. If the thread's clock advances between two readings, it runs. If not, the thread waits,
+ * or was preempted, perhaps by the sampling thread, and the kernel must tell. Asking it opens a
+ * file, so if the sampling thread shares the program's file table, returns true without asking. */
 static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
 {
     uint64_t again;
@@ -44,9 +44,9 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
-/* Adds the metric "ready" unless the profile has it. Called when there is something to charge, so
- * that captures of idle machines do not have the metric. Returns false if the profile's lock is
- * taken: it does not wait, and the next round tries again. */
+/* Adds the metric "ready" unless the profile has it. The first ready time calls it, so captures of
+ * idle machines lack the metric. Returns false without waiting if another thread holds the
+ * profile's lock; the next round tries again. */
 static bool has_ready_metric(cairn_profile *profile)
 {
     if (profile->ready)
@@ -62,8 +62,8 @@ static bool has_ready_metric(cairn_profile *profile)
     return metric != CAIRN_METRIC_MAX;
 }
 
-/* Adds the time since the last reading in which the thread was ready to run but had no core. The
- * first reading of a thread adds nothing: the thread may have run on another lane until then. */
+/* Adds the thread's ready time since the last reading. The first reading of a thread adds nothing:
+ * the thread may have used another lane until then. */
 static void look_at_ready(cairn_lane *lane)
 {
     uint64_t ready;
@@ -80,8 +80,8 @@ static void look_at_ready(cairn_lane *lane)
     lane->seen_ready = ready;
 }
 
-/* Returns the thread's processor time if its context is to be charged, otherwise 0. A thread that
- * used none since the last round does not compute. */
+/* Returns the thread's processor time if it is to be charged up to now, otherwise 0: the thread
+ * waits, or has used none since the last round. */
 static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 {
     uint64_t cpu;
@@ -96,8 +96,9 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 
 /* ---- promises ---- */
 
-/* Returns one of the lane's two promises to show the record's time in: one that shows this record,
- * or an unused one. Returns NULL if both show other records, which the owner has not charged yet.
+/* Returns which of the lane's two promises to use for `record`: the last if it is for `record`,
+ * otherwise an unused one. Returns NULL if both are for other records, and the owner has not
+ * charged them yet.
  */
 static crn_disk_promise *promise_for(crn_disk_lane *disk, uint32_t record)
 {
@@ -107,12 +108,13 @@ static crn_disk_promise *promise_for(crn_disk_lane *disk, uint32_t record)
     return last == disk->promises ? last + 1 : NULL;
 }
 
-/* Shows in the file that the current context will be charged up to `clock`. The owner may be in the
- * middle of an enter, preempted, and change the context afterwards. It then charges the context
- * that is shown. */
+/* Promises in the file that the current context will be charged up to `clock`. The owner may have
+ * been preempted within an enter, and change the context afterwards: then it charges the promised
+ * one. */
 static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 {
-    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the context */
+    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only the owner can look up the
+                                                                 context of a stack of blocks */
         return;
     crn_disk_lane *disk = lane->disk;
     uint32_t record = crn_record_at(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED));
@@ -140,7 +142,7 @@ static bool waits(cairn_lane *lane)
 
 /* ---- rounds ---- */
 
-/* Stores a request for a sample; its clock last, because that makes it valid. */
+/* Stores a request for a sample. Stores the clock last: it makes the request valid. */
 static void request(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *round)
 {
     if (cpu)
@@ -155,7 +157,7 @@ static void request(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *r
 
 /* Requests a sample. The caller has locked the lane's time, so that its owner is still the thread
  * whose clock was read. Does nothing if the owner has not noticed yet that recording was switched
- * on or off: it will charge the time up to the switch itself. */
+ * on or off: then the owner charges the time up to the switch itself. */
 static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
 {
     cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
@@ -172,8 +174,8 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
         crn_strand_arm(running);
 }
 
-/* Requests a sample of the lane if a strand runs on it. Skips the lane in this round if its owner
- * holds the lock of its time. */
+/* Requests a sample of the lane if it has a current strand. Skips the lane in this round if its
+ * time is locked. */
 static void ask(cairn_lane *lane, crn_round *round)
 {
     const cairn_profile *profile = lane->profile;
@@ -205,10 +207,10 @@ static crn_round go_round(cairn_profile *profile)
 /* ---- periods ---- */
 
 /* Returns the time to the next round, in ns: HEARTBEAT_NS if nothing is sampled or the sampler
- * sleeps, otherwise random. It is uniformly distributed from 0.5 to 1.5 periods, so that a periodic
- * program is not always sampled at the same point. If processor time is sampled, it is
- * exponentially distributed, because otherwise contexts that begin after a wait would be charged
- * too little. */
+ * sleeps, otherwise random. A random gap is uniformly distributed from 0.5 to 1.5 periods, so that
+ * a periodic program is not always sampled at the same point. If processor time is measured, it is
+ * exponentially distributed: otherwise contexts that begin after a wait would be charged too
+ * little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
     if (!samples_by_thread(profile) || sampler->sleeps)
@@ -216,15 +218,15 @@ static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
 
-/* Figures from which the cost of sampling is computed: processor time of this thread, and requests,
- * each of which costs a lane's owner some time. */
+/* Figures for the cost of sampling: processor time of this thread, and the number of requests, each
+ * of which costs a lane's owner some time. */
 typedef struct costs {
     uint64_t rounds, asked, running; /* since the last adaptation */
-    uint64_t cpu;                    /* this thread's, at the last adaptation, ns */
+    uint64_t cpu;                    /* this thread's processor time at the last adaptation, ns */
 } costs;
 
 /* Adapts the period, so that sampling costs at most a share `sample_overhead` of the time of the
- * running lanes. Moves it a quarter of the way only, because a single slow round means little. */
+ * running lanes. Moves it only a quarter of the way, because a few slow rounds mean little. */
 static void adapt(cairn_profile *profile, costs *costs)
 {
     enum { ENOUGH = 64 };
@@ -260,11 +262,11 @@ static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
 typedef struct state {
     uint64_t next; /* moment of the next round; CLOCK_MONOTONIC, ns */
     uint64_t last; /* moment of the last round */
-    bool woken;    /* the sampler slept in the gap before this round */
+    bool woken;    /* an event ended the sampler's sleep in the gap before this round */
     costs costs;
 } state;
 
-/* Rearms the timers that sample in place of this thread. Stops them if the program has taken their
+/* Rearms timers, if the profile samples by timers. Stops them if the program has taken their
  * signal. */
 static void look_at_timers(cairn_profile *profile)
 {
@@ -283,8 +285,8 @@ static void look_at_timers(cairn_profile *profile)
     crn_threads_unlock();
 }
 
-/* Counts a round that sampled, adapts the period, and lets the sampler sleep if lanes have had no
- * events for long. Does not count the gap before a round if the sampler slept in it. */
+/* Counts a round, adapts the period, and lets the sampler sleep if no lane has had events for long.
+ * Does not count a gap in which the sampler slept. */
 static void after_round(cairn_profile *profile, const crn_round *round, state *state, uint64_t now)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -311,7 +313,7 @@ static bool wait_for_round(cairn_profile *profile, state *state)
     state->next += gap(profile, sampler);
     bool goes_on = crn_helper_wait(&sampler->helper, state->next);
     crn_preparer_start_if_wanted(profile);
-    if (goes_on && !sampler->sleeps) /* woken for the preparer: wait on */
+    if (goes_on && !sampler->sleeps) /* it may have been woken for the preparer: wait on */
         goes_on = crn_helper_wait(&sampler->helper, state->next);
     if (!goes_on)
         return false;
@@ -342,10 +344,10 @@ static void *run(void *data)
             crn_profile_moment(profile);
             calibrated = now;
         }
-        if (now > state.next + sampler->period_ns) /* skip rounds that were missed */
+        if (now > state.next + sampler->period_ns) /* skip the rounds that this one was late for */
             state.next = now;
     }
-    /* If the program has ended, the preparer must end, too. */
+    /* If the program has ended, wakes the preparer, which must end, too. */
     PUT(profile->preparer_sleeps, false);
     crn_helper_wake(&profile->preparer);
     return NULL;

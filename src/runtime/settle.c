@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processes everything since the last slow event: requested samples, exact time.
+ * Handles what is pending on a lane: requested samples, promises, exact time.
  */
 #include "runtime/runtime.h"
 
 /* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
-/* Returns the contribution of a gap to the variance, in µs²: docs/SAMPLING.md. If a sample was
- * requested repeatedly before the owner came, only the time before the first request is
- * uncertain. */
+/* Returns what a sample adds to the variance, in µs² (docs/SAMPLING.md): the square of the time
+ * from the last sample to the first request after it. Only in that time the context could
+ * change. */
 static uint64_t square(double ns)
 {
     return (uint64_t)(ns * ns * 1e-6 + 0.5);
@@ -18,7 +18,7 @@ static uint64_t square(double ns)
 static void count_sample(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 {
     crn_disk_lane *disk = lane->disk;
-    /* The sampler may already be writing the next request. */
+    /* Atomic, because the sampler may already be writing the next request. */
     crn_sample_time first = {.clock = __atomic_load_n(&lane->first_pending.clock, __ATOMIC_RELAXED),
                              .cpu = __atomic_load_n(&lane->first_pending.cpu, __ATOMIC_RELAXED)};
     uint64_t until = first.clock < clock ? first.clock : clock;

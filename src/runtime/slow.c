@@ -10,9 +10,9 @@
 #include "runtime/stack.h"
 
 enum {
-    STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is unused */
-    STACK_SPARE = 4                 /* entries behind the end: compiled hosts write there
-                                       without a check */
+    STACK_FIRST = CRN_FIRST(32, 2), /* entries; entry 0 is unused */
+    STACK_SPARE = 4                 /* entries behind the end, which compiled hosts write without a
+                                       check */
 };
 
 /* ---- stack limits ---- */
@@ -22,8 +22,7 @@ static inline bool is_off(const cairn_strand *strand)
     return CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_OFF;
 }
 
-/* Makes the stack larger, or allocates it. Returns false without memory, or if the lane was
- * abandoned. */
+/* Enlarges or allocates the stack. Returns false without memory, or if the lane was abandoned. */
 bool crn_strand_grow(cairn_strand *strand)
 {
     if (crn_lane_is_buried(crn_lane_of(strand)))
@@ -52,8 +51,8 @@ bool cairn_priv_room(cairn_priv_strand *priv)
     return true;
 }
 
-/* Pushes the current context as a caller. If there is no memory for the frame, counts it and
- * returns false. Frames above such a frame are only counted, too. */
+/* Pushes the current record as the caller. Without memory for the frame counts it as lost and
+ * returns false, also for all frames above a lost one. */
 static bool push(cairn_strand *strand)
 {
     if (strand->lost || !cairn_priv_room(&strand->hot)) {
@@ -90,7 +89,7 @@ static inline void step(cairn_strand *strand, cairn_block block)
     CAIRN_PRIV_ADD(cairn_priv_record_at(&lane->graph.hot, callee)->calls, 1);
 }
 
-/* Does what is pending. Returns true if calls are to be counted. */
+/* Handles what is pending. Returns true if recording is on. */
 static inline bool attend(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -102,8 +101,8 @@ static inline bool attend(cairn_strand *strand)
     return mode != CRN_MODE_OFF;
 }
 
-/* Enters when something may be pending. Not inlined, so that the common case needs no stack
- * frame. */
+/* Enters when something may be pending. It is not inlined, so that its caller needs no stack frame
+ * in the common case. */
 __attribute__((noinline)) static void enter_attending(cairn_strand *strand, cairn_block block)
 {
     if (strand->records) {
@@ -130,8 +129,8 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Adds the edge for `block`, when nothing is pending. Returns the callee's node offset, or 0 if the
- * block was never added to the profile. */
+/* Finds or adds the edge for `block`, when nothing is pending. Returns the callee's node offset; 0
+ * if the block was never added to the profile. */
 static inline uint64_t extend(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -141,9 +140,8 @@ static inline uint64_t extend(cairn_strand *strand, cairn_block block)
            (uint64_t)CRN_RECORD_WORDS;
 }
 
-/* Makes the callee for `block` current and counts the call, when nothing is pending. Finds the
- * edge, which is not among the record's cached callees, or adds it. Returns false if the block was
- * never added to the profile. */
+/* Makes the callee for `block` current and counts the call, when nothing is pending and the record
+ * does not cache the callee. Returns false if the block was never added to the profile. */
 static inline bool follow(cairn_priv_strand *priv, cairn_block block)
 {
     uint64_t callee = crn_graph_recall(priv->lane, priv->current, block);
@@ -156,9 +154,9 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Enters and charges exact wall time. With it every event takes the slow path, so this saves the
- * calls that attend() makes. Returns false, without doing anything, if the callee is not
- * cached, the stack is full or more is to be done. */
+/* Enters and charges exact wall time without the calls that attend() makes, as exact time sends
+ * every event to the slow path. Does nothing and returns false if the callee is not cached, the
+ * stack is full or anything else is pending. */
 static inline bool enter_exact(cairn_strand *strand, cairn_block block)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -190,7 +188,7 @@ static inline bool leave_exact(cairn_strand *strand)
     return true;
 }
 
-/* Pushes `current` as a caller. There is space. */
+/* Pushes `current` as the caller. The stack has space. */
 static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
 {
     uint32_t *top = priv->top;
@@ -198,8 +196,8 @@ static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
     priv->top = top + 1;
 }
 
-/* Enters when the stack is at its limit, which a pending event or exact time sets. Not inlined, so
- * that entering below the limit saves fewer registers. */
+/* Enters when the stack is at its limit, which pending work or exact time lowers. It is not
+ * inlined, so that cairn_priv_enter saves fewer registers below the limit. */
 __attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn_block block)
 {
     if (is_off(strand) && strand->hot.top < strand->end)
@@ -276,7 +274,7 @@ uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t node_offset)
 void cairn_priv_again(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    crn_lane_listen(crn_lane_of(strand)); /* this may replace the graph */
+    crn_lane_listen(crn_lane_of(strand)); /* the changes may replace the graph */
     crn_strand_push(strand, crn_strand_record(strand));
 }
 
@@ -285,7 +283,7 @@ uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
     uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
     if (tag != strand->graph_tag)
-        crn_lane_listen(lane); /* after fork, the graph may still be the parent's */
+        crn_lane_listen(lane); /* in a child of fork, the graph may still be the parent's */
     if (tag == strand->graph_tag)
         return node_offset;
     return crn_old_graph_translate(lane, tag, crn_record_at(node_offset)) *
@@ -319,7 +317,7 @@ cairn_context cairn_strand_context(const cairn_strand *strand)
 {
     if (!strand)
         return 0;
-    /* While recording is off, no record is added. */
+    /* While recording is off, crn_strand_record must not add records. */
     if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF)
         return crn_record_at(strand->hot.current);
     return crn_strand_record((cairn_strand *)strand);
@@ -346,7 +344,8 @@ void cairn_context_charge(cairn_lane *lane, cairn_context context, cairn_metric 
         charge(lane, context, metric, amount);
 }
 
-/* Charges the context of a path. Returns 0 while recording is off. */
+/* Charges the context of a path and returns it. Does nothing and returns 0 while recording is
+ * off. */
 static cairn_context sample(cairn_lane *lane, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount)
 {

@@ -3,11 +3,12 @@
  * The slow path of strands that keep only a stack of blocks (cairn/stack.h). resolve.c looks up
  * their contexts.
  *
- * records[i] is the record of frame i, valid for the lowest `resolved` frames. `low` is at that
- * height, so that every change of a valid frame takes the slow path. Dropping below it invalidates
- * more frames than necessary, twice as many each time until the next sample: a return of n frames
- * takes log n slow events, and at most about n valid frames must be looked up again. So the cost
- * of a sample depends on what happened since the last one, not on the depth of the stack.
+ * records[i] is the record of frame i. The records of the lowest `resolved` frames are valid. `low`
+ * is at that height, so that every change of a frame with a valid record takes the slow path. A
+ * drop below `low` invalidates more records than necessary, twice as many each time until the next
+ * sample: so n returns take log n slow events, and at most about n records must be looked up again.
+ * So the cost of a sample depends on what happened since the last one, not on the depth of the
+ * stack.
  */
 #include "runtime/stack.h"
 
@@ -20,8 +21,8 @@ static cairn_strand *strand_of(cairn_priv_stack *stack)
 
 /* ---- memory ---- */
 
-/* Sets the stack's memory, with `held` frames. The first entry is unused, because `top` of an empty
- * stack must be a valid address. */
+/* Sets the memory of a stack with `held` frames. Entry 0 is unused: `top - 1` of an empty stack
+ * must be a valid address. */
 static void place(cairn_strand *strand, uint32_t *stack, size_t held)
 {
     strand->stack = stack;
@@ -29,7 +30,7 @@ static void place(cairn_strand *strand, uint32_t *stack, size_t held)
     strand->only.top = strand->only.blocks + held;
 }
 
-/* Returns false without memory. */
+/* Enlarges the stack. Returns false without memory. */
 static bool grow(cairn_strand *strand)
 {
     size_t held = crn_stack_held(strand);
@@ -48,7 +49,7 @@ static bool grow(cairn_strand *strand)
     return true;
 }
 
-/* Invalidates the records of frames from `height` on. */
+/* Invalidates the records of the frames from `height` on, and of `stride` frames below. */
 static void invalidate(cairn_strand *strand, size_t height)
 {
     if (height >= strand->resolved)
@@ -144,8 +145,8 @@ void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark)
     crn_stack_unwind(strand_of(stack), mark);
 }
 
-/* Charges ticks: exact ones, or a sample at the end of a period, whose ticks have already been
- * subtracted from the countdown. */
+/* Charges exact ticks. With sampled ticks, handles the due sample: `count` is already subtracted
+ * from the ticks left. */
 void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count)
 {
     cairn_strand *strand = strand_of(stack);
@@ -168,7 +169,7 @@ bool crn_stack_begin(cairn_strand *strand)
     strand->only.lane = &crn_lane_of(strand)->graph.hot;
     strand->at_root = CAIRN_BLOCK_ROOT;
     strand->stride = 1;
-    crn_strand_arm(strand); /* the counting functions stay on the slow path */
+    crn_strand_arm(strand); /* enter, replace and leave of hot.h stay on the slow path */
     crn_stack_forget(strand);
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Durations and processor time of spans, counted when they end.
+ * Measures durations and processor time of spans, and counts them in histograms when spans end.
  */
 #include "base/memory.h"
 #include "plat/thread.h"
@@ -8,8 +8,8 @@
 
 /* ---- buckets ---- */
 
-/* Returns the histogram bucket of a duration: exact below 2^BITS; above, by its highest bit and the
- * BITS bits after it. */
+/* Returns the histogram bucket of a duration: one bucket for each value below 2^BITS; above, one
+ * for each value of the highest bit and the BITS bits after it. */
 static uint32_t bucket_of(uint64_t took)
 {
     enum { BITS = CRN_HISTOGRAM_BITS };
@@ -64,7 +64,7 @@ void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start)
     }
 }
 
-/* Reads the span's processor time, which is unknown if another thread began it. */
+/* Reads the span's processor time, which is unknown if another thread began the span. */
 static void read_cpu(const cairn_strand *strand, const crn_timing *timing, uint32_t number,
                      figures *figures)
 {
@@ -110,7 +110,7 @@ void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end)
 
 /* ---- by attribute ---- */
 
-/* Returns the table of keys with histograms by value, made if needed; NULL without memory. */
+/* Returns the profile's `splits`, which it makes if needed; NULL without memory. */
 static uint32_t *splits_of(cairn_profile *profile)
 {
     crn_profile_lock(profile);

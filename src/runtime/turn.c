@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Announces changes to a profile's lanes: recording is switched on or off, or begins anew.
+ * Switches recording on and off, and resets figures: announces the change to the profile's lanes.
  */
 #include <errno.h>
 
 #include "runtime/span.h"
 
-/* Switches ticks and spans, which do not look at the stack limits. Ticks check a mode of their own;
- * on lanes that are still the parent's they take the slow path until the lane is begun anew. Spans
- * are sent to their slow path, which reads the profile's mode. */
+/* Switches ticks and spans, which do not test the stack limits. Ticks test tick_mode; on lanes that
+ * still have the parent's graph it sends them to the slow path. Sends spans to their slow path,
+ * which reads the profile's mode. */
 static void turn_others(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
@@ -20,7 +20,7 @@ static void turn_others(cairn_profile *profile)
     }
 }
 
-/* Stores the clocks' readings for lanes that notice later. */
+/* Stores the clocks' readings at the switch, for lanes that notice it later. */
 static void note_turn(cairn_profile *profile, bool on)
 {
     __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
@@ -58,8 +58,7 @@ void cairn_profile_disable(cairn_profile *profile)
         turn(profile, false);
 }
 
-/* Sends ticks to the slow path, too. Exact ticks have no limit that could be lowered: their mode is
- * changed. */
+/* Sends exact ticks to the slow path, by their mode, because they test no limit. */
 static void ask_ticks(cairn_profile *profile)
 {
     if (crn_ticks_mode(profile) != CAIRN_PRIV_TICKS_EXACT)
@@ -68,7 +67,7 @@ static void ask_ticks(cairn_profile *profile)
         __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_SAMPLED, __ATOMIC_RELAXED);
 }
 
-/* Under the locks of threads and of the profile. */
+/* Begins a new generation. Call it with the threads' lock and the profile's lock held. */
 static void begin_generation(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
