@@ -127,7 +127,7 @@ void crn_lane_charge_now(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges up to the last request alone: the calling thread cannot tell the old owner's CPU time. */
+/* Charges up to the last request, whose CPU time is the previous owner's. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counters of the calls of inlined functions. Each context of a function has an array of counters,
- * one for each function in its counter tree (trees.c).
+ * one for each node of the function's counter tree (trees.c).
  *
- * A function looks up the address of its counters, by context and tree, once each time it runs, and
- * keeps it while it runs. Hosts cache the result in the lane. So counters never move: a group of
- * them keeps its address until the lane is freed, and in a child of fork the same address gets
- * other memory. Behind each group is as much private memory, for the node offsets of the inlined
+ * At each run a function looks up the address of its counters, by context and tree, and keeps it
+ * while it runs. Hosts cache the address in the lane. So counters never move: a group of counters
+ * keeps its address until the lane is freed, and a child of fork maps other memory at the same
+ * address. Behind each group is as much private memory, for the node offsets of the inlined
  * functions' contexts.
  */
 #include <errno.h>
@@ -20,8 +20,8 @@
 
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
-    FIRST_PAIRS = CRN_FIRST(512, 1),    /* pairs of entries that the lane's cache has at first */
-    LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* pairs of entries that it has at most: 2 MiB */
+    FIRST_PAIRS = CRN_FIRST(512, 1),    /* pairs of entries in the lane's first cache */
+    LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* pairs of entries in its largest cache: 2 MiB */
     GROUP_AND_OFFSETS = 2 * CRN_COUNTS_GROUP
 };
 
@@ -42,7 +42,7 @@ void crn_trees_move(cairn_profile *profile)
     crn_section_close(&before);
 }
 
-/* Returns the number of nodes of a tree; 0 if there is no such tree. */
+/* Returns the number of nodes of a tree; 0 if `tree` is no tree's number. */
 static uint32_t node_count(cairn_profile *profile, uint32_t tree)
 {
     uint64_t place = tree * (uint64_t)sizeof(uint64_t);
@@ -80,8 +80,8 @@ static struct crn_counted *counted_of(cairn_lane *lane)
     return lane->counted;
 }
 
-/* Adds a chunk to the file, copies the group's first `used` bytes to it, and maps it at the group's
- * address. */
+/* Adds a chunk to the file, copies the group's first `used` bytes to the chunk, and maps the chunk
+ * at the group's address. */
 static cairn_error place_group(cairn_lane *lane, uint32_t number, crn_counted_group *group,
                                uint64_t used)
 {
@@ -130,7 +130,7 @@ static cairn_error add_group(cairn_lane *lane)
     return CAIRN_OK;
 }
 
-/* Takes `size` bytes of the last group, or of a new one if the last is full. */
+/* Takes `size` bytes of the last group, or of a new group if the last is full. */
 static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **counts)
 {
     struct crn_counted *counted = lane->counted;
@@ -167,8 +167,8 @@ cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, u
     return CAIRN_OK;
 }
 
-/* Makes the lane's cache. Replaces it by an empty one of twice the size if it has had as many
- * insertions as it has entries. Returns false if the lane has none. */
+/* Makes the lane's cache, or replaces it by an empty cache of twice the size after as many
+ * insertions as it has entries. Returns false if the lane has no cache, for lack of memory. */
 static bool make_nodes(cairn_lane *lane)
 {
     struct crn_counted *counted = lane->counted;
@@ -197,7 +197,8 @@ static void free_nodes(struct crn_counted *counted)
         crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
-/* Writes an entry of the cache. Its key is 0 meanwhile, because a signal handler may look it up. */
+/* Writes an entry of the cache. Its key is 0 meanwhile, because a signal handler may read the
+ * entry. */
 static void put_entry(crn_cached_edge *cached, uint64_t key, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
@@ -260,8 +261,8 @@ void crn_counted_detach(cairn_lane *lane)
     crn_counted_clear(counted);
 }
 
-/* Moves the entries of all contexts to the child's graph. It is unknown which contexts are active,
- * because compiled hosts save callers in their own frames. */
+/* Translates all entries to the child's graph, also those of contexts that are not active: it is
+ * unknown which are, because compiled hosts save callers in their own frames. */
 static bool move_entries(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
@@ -288,7 +289,7 @@ static bool move_entries(cairn_lane *lane, crn_translation *translation, const c
 }
 
 /* Gives a group a place in the child's capture. Does not copy the bytes behind the last counters:
- * untouched pages of a private mapping still show what the parent writes to its file. */
+ * the parent may write them later, and untouched pages of a private mapping show its writes. */
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
     const struct crn_counted *counted = lane->counted;
@@ -301,7 +302,7 @@ void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_
 {
     if (!lane->counted)
         return;
-    free_nodes(lane->counted); /* they refer to the lane's old graph */
+    free_nodes(lane->counted); /* the cached node offsets are of the lane's old graph */
     cairn_error error = move_entries(lane, translation, before) ? CAIRN_OK : CAIRN_E_MEMORY;
     for (uint32_t i = 0; !error && i < lane->counted->group_count; i++)
         error = move_group(lane, i);

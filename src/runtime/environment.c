@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads options from text, and from the environment variables that `cairn run` sets. They are
- * untrusted: what cannot be parsed keeps its default, and the capture notes it.
+ * Reads options from text, and from the environment variables that `cairn run` sets. Both are
+ * untrusted: an option with a bad value keeps its default, and a note in the capture says so.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_
     return true;
 }
 
-/* Returns the index of the word in a NULL-terminated list, or -1. */
+/* Returns the index of the word in a NULL-terminated list; -1 if the list lacks it. */
 static int read_word(const char *text, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
@@ -107,7 +107,8 @@ static bool read_ticks(cairn_options *options, const char *text)
     return read_number(text, 1, 1000000000, &options->tick_period);
 }
 
-/* Parses a period in ns. An explicit period is not increased by the overhead limit. */
+/* Parses a period in ns. Removes the overhead limit, so that an explicit period is never
+ * increased. */
 static bool read_period(cairn_options *options, const char *text)
 {
     if (!read_number(text, 1000, UINT64_C(3600000000000), &options->sample_period_ns))
@@ -177,7 +178,8 @@ bool cairn_options_set(cairn_options *options, const char *name, const char *val
     return false;
 }
 
-/* Returns the value of the option's environment variable, whose name it sets, or NULL. */
+/* Returns the value of the option's environment variable, or NULL, and sets `name` to the
+ * variable's name. */
 static const char *variable_of(const char *option, char name[32])
 {
     snprintf(name, 32, "CAIRN_%s", option);
@@ -197,8 +199,8 @@ static char *folder_of(const char *path)
     return folder ? memcpy(folder, slash ? path : ".", length) : NULL;
 }
 
-/* Waits half a second at most: others need about a millisecond, but someone may hold the lock for
- * good, or the file system has none. */
+/* Waits half a second at most: Cairn's processes need about a millisecond, but another program may
+ * hold the lock forever. */
 int crn_place_lock(void)
 {
     enum { TRIES = 500, PAUSE_NS = 1000000 };
@@ -218,12 +220,12 @@ void crn_place_unlock(int place)
 {
     if (place < 0)
         return;
-    flock(place, LOCK_UN); /* a child that has not reached exec may hold it as well */
+    flock(place, LOCK_UN); /* explicitly, as a child that has not reached exec also has the file */
     close(place);
 }
 
-/* Returns true if another process of the same run left the capture; `cairn run` passes when the run
- * began. */
+/* Returns true if a process of the same `cairn run` wrote the capture: it was begun after
+ * CAIRN_SINCE, when the run began. */
 static bool is_of_this_run(const crn_disk_header *header)
 {
     uint64_t since;
@@ -289,8 +291,8 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
         if (text && *text && !settings[i].read(options, text))
             *wrong = memcpy(variable, name, sizeof variable);
     }
-    /* Without an explicit seed, each run samples other trees: a program with a single tree would
-     * otherwise always or never be recorded. */
+    /* Unless the user sets a seed, each run samples other trees: otherwise a program with a single
+     * tree would always or never be recorded. */
     if (options->span_rate < 1 && !secure_getenv("CAIRN_SEED"))
         options->seed = crn_clock_realtime() ^ (uint64_t)getpid() << 32;
     return true;

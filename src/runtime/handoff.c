@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hand-offs: work of one strand is charged to the strand that requested it.
+ * Hand-offs: work of a strand is charged to the context that requested it.
  *
- * A token names a context of another lane's graph. Adopting it rebuilds the path once in the own
- * lane's graph and caches the result.
+ * A token names a context in the graph of the taker's lane. The first adoption on another lane
+ * rebuilds the context's path in that lane's graph and caches the result.
  */
 #include "base/memory.h"
 #include "runtime/span.h"
@@ -11,7 +11,7 @@
 /* ---- cache of other lanes' contexts ---- */
 
 typedef struct crn_foreign {
-    uint64_t key; /* (lane + 1) << 32 | context; 0 is free */
+    uint64_t key; /* (lane + 1) << 32 | context; 0: the entry is free */
     uint32_t record;
 } crn_foreign;
 
@@ -51,8 +51,8 @@ static cairn_lane *lane_numbered(const cairn_profile *profile, uint32_t number)
     return lane;
 }
 
-/* Returns the path of a context of a lane to which another thread may be adding: its links may
- * move, but do not change. Root first, without the root. NULL without memory. */
+/* Returns the path of a context without the root, outermost block first; free it. Another thread
+ * may be adding to the lane: its links may move, but do not change. NULL without memory. */
 static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *length)
 {
     pthread_mutex_lock(&lane->moving);
@@ -89,7 +89,8 @@ static uint64_t key_of(const cairn_handoff *handoff)
     return ((uint64_t)handoff->lane + 1) << 32 | handoff->context;
 }
 
-/* Returns the own lane's record for the token's context, 0 if it has to be rebuilt. */
+/* Returns the record in the adopter's lane for the token's context; 0 if the path has to be
+ * rebuilt. */
 static inline uint32_t find_record(const cairn_lane *lane, const cairn_handoff *handoff)
 {
     if (handoff->lane == lane->number)
@@ -114,8 +115,8 @@ static uint32_t find_or_rebuild(cairn_lane *lane, const cairn_handoff *handoff)
 
 /* ---- public functions ---- */
 
-/* Returns the span that hands off work now: the innermost open one, or the one for which work was
- * adopted; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
+/* Returns the span for a token: the innermost open span, or the span of the adopted token if that
+ * is further in; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
 static inline cairn_span requester(const cairn_strand *strand)
 {
     if (strand->lost_spans || !strand->open_spans)
@@ -128,13 +129,13 @@ static inline cairn_span requester(const cairn_strand *strand)
         return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
     if (above == CRN_OPEN_SKIPPED)
         return CAIRN_SPAN_SKIPPED;
-    /* CRN_SPAN_GONE also in a child of fork that has recorded nothing yet */
+    /* a child of fork can have CRN_SPAN_GONE before it records anything */
     return above == CRN_SPAN_GONE && lane->profile->spans ? crn_span_name_gone(lane) : 0;
 }
 
 static inline cairn_context current_context(const cairn_strand *strand)
 {
-    if (crn_lane_of(strand)->forked) /* a child of fork will replace the lane's graph */
+    if (crn_lane_of(strand)->forked) /* the graph is still the parent's and will be replaced */
         return 0;
     return strand->records ? cairn_strand_context(strand) : crn_record_at(strand->hot.current);
 }
@@ -144,7 +145,9 @@ cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
     const cairn_lane *lane = crn_lane_of(strand);
     cairn_span span = requester(strand);
     cairn_context context = current_context(strand);
-    if (!strand->adoption_count && !crn_spans_forked(strand)) /* written at once, in its place */
+    if (!strand->adoption_count && !crn_spans_forked(strand)) /* returned here, so that the struct
+                                                                 is built in place, without a
+                                                                 copy */
         return (cairn_handoff){.span = span,
                                .context = context,
                                .lane = lane->number,
@@ -163,8 +166,8 @@ static inline bool is_older(const cairn_profile *profile, const cairn_handoff *h
     return handoff->taken && handoff->taken < profile->child.forked.clock;
 }
 
-/* Makes a token of an ancestor process one of another process: its context means nothing here, and
- * its span is known by an id. */
+/* Makes a token from an ancestor process like one from another process: removes its context, which
+ * is unknown here, and replaces its span by the span's id. */
 static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
 {
     const crn_child *child = &profile->child;
@@ -192,7 +195,7 @@ static bool grow_adoptions(cairn_strand *strand)
     return true;
 }
 
-/* There is space. */
+/* Pushes the adoption. The array has space. */
 static inline void push_adoption(cairn_strand *strand, const cairn_handoff *handoff, size_t height)
 {
     strand->adoptions[strand->adoption_count++] =
@@ -220,8 +223,8 @@ static void adopt(cairn_strand *strand, const cairn_handoff *handoff)
                                              : crn_strand_record(strand));
 }
 
-/* Adopts as `adopt` would. Returns false, and does nothing, if an event is pending, an array is
- * full, the context has to be rebuilt, or an ancestor process took the token. */
+/* Adopts faster than `adopt`. Does nothing and returns false if anything is pending, an array is
+ * full, the path has to be rebuilt, or an ancestor process took the token. */
 static inline bool adopt_at_once(cairn_strand *strand, const cairn_handoff *handoff)
 {
     cairn_priv_strand *hot = &strand->hot;
@@ -242,11 +245,12 @@ static inline bool adopt_at_once(cairn_strand *strand, const cairn_handoff *hand
     return true;
 }
 
-/* Not inlined, so that adopt_at_once saves fewer registers. */
+/* Adopts when something may be pending. It is not inlined, so that adopt_at_once saves fewer
+ * registers. */
 __attribute__((noinline)) static void adopt_attending(cairn_strand *strand, cairn_handoff handoff)
 {
     cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* the graph may be replaced */
+    crn_lane_listen(lane); /* the changes may replace the graph */
     if (is_older(lane->profile, &handoff))
         make_remote(lane->profile, &handoff);
     adopt(strand, &handoff);
@@ -264,8 +268,8 @@ void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
         crn_handoff_adopt(strand, &handoff);
 }
 
-/* Ends the last adoption. Returns false, and does nothing, if an event is pending or there is
- * anything above it on the stack. */
+/* Ends the last adoption. Does nothing and returns false if anything is pending, or frames or spans
+ * above the adoption are left. */
 static inline bool leave_at_once(cairn_strand *strand)
 {
     cairn_priv_strand *hot = &strand->hot;
@@ -294,7 +298,7 @@ __attribute__((noinline)) static void leave_attending(cairn_strand *strand)
     }
     size_t height = strand->adoptions[strand->adoption_count - 1].mark;
     if (crn_strand_depth(strand) > height && !strand->records) {
-        cairn_strand_unwind(strand, height); /* and its spans */
+        cairn_strand_unwind(strand, height); /* ends the adoption and its spans, too */
         return;
     }
     if (strand->records)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids of the process's spans outside of it: docs/CAPTURE_FORMAT.md, "Across processes".
+ * Trace id, and ids of spans for other processes: docs/CAPTURE_FORMAT.md, "Across processes".
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #include "base/random.h"
 #include "runtime/span.h"
 
-/* Returns a number that differs between processes, if the system has no randomness yet. */
+/* Returns a number that probably differs between processes, for when the system has no random
+ * numbers yet. */
 static uint64_t make_do(uint64_t n)
 {
     uint64_t z = crn_clock_monotonic() ^ crn_clock_realtime() << 20 ^ (uint64_t)getpid() << 40 ^

@@ -10,12 +10,15 @@
 #include "runtime/span.h"
 #include "runtime/stack.h"
 
-enum { KEPT_STACK = 1024 }; /* entries that a closed strand keeps for the next one */
+enum {
+    KEPT_STACK = 1024
+}; /* a closed strand keeps a stack of up to this many entries for its next
+      use */
 
 /* ---- lanes ---- */
 
-/* Returns a closed lane for reuse, so that thousands of short-lived threads need only as many
- * graphs as ran at once. Under the profile's lock. */
+/* Returns a closed lane for reuse, or NULL. So thousands of short-lived threads need only as many
+ * graphs as ran at once. Call it with the profile's lock held. */
 static cairn_lane *reuse_lane(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
@@ -102,7 +105,7 @@ static cairn_strand *strand_memory(cairn_lane *lane)
     return strand;
 }
 
-/* Puts the strand at the begin of the lane's list. */
+/* Puts the strand at the front of the lane's list of open strands. */
 static void link_strand(cairn_lane *lane, cairn_strand *strand)
 {
     strand->previous = NULL;
@@ -141,8 +144,9 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    strand->hot.graph_tag = crn_graph_tag(lane); /* now: settling may have begun a new graph */
-    if (!lane->strands)                          /* nothing ran on the lane until now */
+    strand->hot.graph_tag = crn_graph_tag(lane); /* set after settling, which may have begun a new
+                                                    graph */
+    if (!lane->strands)                          /* the lane had no strand until now */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))
@@ -155,22 +159,22 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     return strand;
 }
 
-/* Returns true if a tail call replaced the root, which is misuse: then the context at the bottom of
- * the stack is not the root's. */
+/* Returns true if a tail call replaced the root, which is misuse: then the bottom of the stack is
+ * not the root context. */
 static bool root_was_replaced(cairn_strand *strand)
 {
     if (strand->records)
         return strand->at_root != CAIRN_BLOCK_ROOT;
     cairn_lane *lane = crn_lane_of(strand);
     if (crn_lane_is_buried(lane) || lane->graph.hot.inline_cache) /* a compiled host may have saved
-                                                                     callers */
+                                                                     callers outside of the stack */
         return false;
     uint32_t bottom =
         cairn_strand_depth(strand) ? crn_record_at(strand->stack[1]) : crn_strand_record(strand);
     return crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT;
 }
 
-/* Closes a strand that has no stand-in in another profile. */
+/* Closes a strand in whose place no other strand runs. */
 static void close_strand(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

@@ -17,7 +17,8 @@ void crn_lane_unmap_header(cairn_lane *lane)
     lane->header_page = NULL;
 }
 
-/* Maps the lane's header a second time, for the sampler: `links` may move meanwhile. */
+/* Maps the lane's header a second time, at an address that stays the same for the sampler when
+ * `links` moves. */
 static cairn_error map_header(cairn_lane *lane)
 {
     lane->header_page = crn_capture_reserve(&lane->profile->capture, CRN_PAGE);
@@ -38,7 +39,8 @@ void crn_lane_detach_header(cairn_lane *lane)
                            lane->links.chunks[0].offset, CRN_PAGE);
 }
 
-/* Grows the column of processor time with the graph, so that charging never allocates. */
+/* Grows the lane's records, for crn_graph_grow. Also grows the column of CPU time, so that charging
+ * never allocates. */
 static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records when threads have no core, and whether they wait or are ready to run.
+ * The off-core thread: records when threads have no core, and whether they wait or are ready.
  *
- * A thread of the profile *looks* at each thread that has a lane, every few milliseconds: it reads
- * the context switches that the kernel has recorded. If the kernel also records wake-ups, a thread
- * is ready from its wake-up until it gets a core. Otherwise the ready time that schedstat counts is
- * divided among all waits since the last look. If the kernel records no switches, schedstat and the
- * thread's processor time give the sums between two looks, but not the moments.
+ * Every few milliseconds it *looks* at each thread that owns a lane: it reads the context switches
+ * that the kernel has recorded. If the kernel also records wake-ups, a thread is ready from its
+ * wake-up until it gets a core. Otherwise the ready time in schedstat is divided among all waits
+ * since the last look. If the kernel records no switches, schedstat and the thread's processor time
+ * give the sums between two looks, but not the moments.
  */
 #include "runtime/off_core.h"
 
@@ -18,9 +18,10 @@ enum {
     CHUNK = 512,  /* entries */
     BATCH = 1024, /* entries: as many as the kernel has space for */
     WAKES = 4096,
-    WAKES_BACK = 256,        /* newest wake-ups that are searched for one of a thread */
+    WAKES_BACK = 256,        /* number of newest wake-ups among which a thread's wake-up is
+                                searched */
     LOOK_NS = 4000000,       /* ns between looks */
-    LOOK_MOST_NS = 32000000, /* ns between looks at most, if nothing happens */
+    LOOK_MOST_NS = 32000000, /* most ns between looks, while nothing happens */
     SHOW_NS = 10000000,      /* a longer time without a core is written before it ends */
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
@@ -28,17 +29,18 @@ enum {
 typedef struct crn_core_watch {
     crn_stream space;
     crn_disk_off_core *next, *end;
-    crn_disk_off_core *open; /* entry that was written before its end; NULL: none */
-    pid_t thread;            /* thread that is looked at; 0: none */
+    crn_disk_off_core *open; /* entry that was written before the thread got a core again, or
+                                NULL */
+    pid_t thread;            /* id of the thread to look at; 0: no thread */
     crn_switches *switches;  /* context switches of the thread; NULL: not available */
     crn_switches *wakes;     /* wake-ups by the thread; NULL: not available */
     /* CLOCK_MONOTONIC, ns: */
-    uint64_t left;       /* when it lost its core; 0: it has one */
+    uint64_t left;       /* when the thread lost its core; 0: it has a core */
     uint64_t looked;     /* moment of the last look */
     uint64_t told;       /* end of the last entry */
     uint64_t cpu, ready; /* processor and ready time of the thread at the last look */
-    bool preempted;      /* it lost its core although it did not wait */
-    int64_t owed;        /* ready time that schedstat counted and no entry has yet, ns */
+    bool preempted;      /* the thread was preempted when it lost its core */
+    int64_t owed;        /* ready time in schedstat that no entry has yet, ns */
     uint32_t count;
     crn_disk_off_core batch[BATCH]; /* entries that are not written yet */
 } crn_core_watch;
@@ -46,10 +48,10 @@ typedef struct crn_core_watch {
 typedef struct wake {
     uint64_t at; /* CLOCK_MONOTONIC, ns */
     pid_t woken;
-    uint32_t by; /* number of the lane that woke it, plus 1; 0: an interrupt */
+    uint32_t by; /* number of the waking thread's lane, plus 1; 0: an interrupt */
 } wake;
 
-/* State of the thread that looks. */
+/* State of the off-core thread. */
 typedef struct looker {
     cairn_profile *profile;
     uint64_t wake_count; /* number of wake-ups so far */
@@ -58,7 +60,7 @@ typedef struct looker {
 
 /* ---- writing ---- */
 
-/* Takes space for an entry. Returns NULL if there is none. */
+/* Takes space for an entry. Returns NULL without space. */
 static crn_disk_off_core *take(crn_core_watch *off)
 {
     if (off->next == off->end) {
@@ -82,7 +84,7 @@ static crn_disk_off_core *put(crn_core_watch *off, const crn_disk_off_core *entr
     return place;
 }
 
-/* Ends the entry that was written before its end. Stores the end last: it makes the rest valid. */
+/* Completes the open entry. Stores the end last: it makes the other fields valid. */
 static void complete(crn_core_watch *off, const crn_disk_off_core *entry)
 {
     off->open->waiting = entry->waiting;
@@ -101,7 +103,7 @@ static void write_entry(crn_core_watch *off, const crn_disk_off_core *entry)
         put(off, entry);
 }
 
-/* Returns true if the thread waited and its wake-up is not known. */
+/* Returns true if the thread waited and the moment of its wake-up is not known. */
 static bool is_unexplained(const crn_disk_off_core *entry)
 {
     return entry->waiting && !entry->ready;
@@ -150,10 +152,10 @@ static const wake *find_wake(const looker *looker, pid_t thread, uint64_t from, 
     return NULL;
 }
 
-/* Adds an entry for the time without a core, which ended at `until`. */
+/* Adds an entry for the time without a core up to `until`. */
 static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 {
-    /* A switch may be read a look later, after that look was estimated. */
+    /* The time up to `told` was already estimated, if this switch was lost to the look before. */
     uint64_t from = off->left > off->told ? off->left : off->told;
     if (until <= from)
         return;
@@ -170,8 +172,9 @@ static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 }
 
 /* Reads the thread's new context switches. Returns true if there were any. Sets `*lost` if the
- * kernel has lost some: no entry is made for those that follow, and look_at estimates the time. The
- * kernel says so only in the next look if it has had no space since then. */
+ * kernel has lost switches: then makes no entries for the switches that follow, and look_at
+ * estimates the time. A full ring buffer counts as a loss, as the kernel may record the loss only
+ * after the next look. */
 static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
 {
     crn_switch next;
@@ -202,14 +205,15 @@ static void read_wakes(looker *looker, const cairn_lane *lane)
 
 /* ---- estimates ---- */
 
-/* Writes an entry for the time since the last look, from the thread's processor and ready time.
- * Returns false, without an entry, if the thread has waited all the time. */
+/* Writes an entry for the time since the last look, estimated from the thread's processor and ready
+ * time. Returns false, without an entry, if the thread has waited all the time. */
 static bool estimate(crn_core_watch *off, uint64_t now, uint64_t cpu, uint64_t ready)
 {
     uint64_t ran = cpu - off->cpu, waited = ready - off->ready;
     uint64_t from = off->left ? off->left : off->looked;
-    from = from > off->told ? from : off->told; /* the last look may have seen later switches */
-    if (!ran && !waited) {                      /* all the time since then it waits */
+    from = from > off->told ? from : off->told; /* the last look may have read switches after its
+                                                   `looked` */
+    if (!ran && !waited) {                      /* it has waited since `from` */
         off->left = from;
         return false;
     }
@@ -250,8 +254,8 @@ static void begin(cairn_lane *lane, crn_core_watch *off, pid_t thread)
     if (!crn_thread_time(crn_thread_clock(thread), &off->cpu) ||
         !crn_thread_ready_time(thread, &off->ready))
         off->cpu = off->ready = 0;
-    /* An entry without length tells readers from when on the thread is recorded. Switches may have
-     * been recorded since just before that. */
+    /* An entry of length 0 tells readers from when on the thread is recorded. `told` keeps earlier
+     * switches out. */
     off->told = off->looked;
     put(off, &(crn_disk_off_core){.begin = off->looked, .end = off->looked});
     note_source(lane->profile, off);
@@ -286,8 +290,8 @@ static crn_core_watch *make(cairn_lane *lane)
     return off;
 }
 
-/* Returns the state for the lane's thread, new if the lane has another thread than before. Returns
- * NULL if there is no thread to look at. */
+/* Returns the watch of the lane, which it begins anew if the lane has another owner than before.
+ * Returns NULL if the lane has no owner. */
 static crn_core_watch *following(const looker *looker, cairn_lane *lane)
 {
     clockid_t clock = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
@@ -304,7 +308,7 @@ static crn_core_watch *following(const looker *looker, cairn_lane *lane)
     return off->thread ? off : NULL;
 }
 
-/* Returns true if something happened on the thread. */
+/* Looks at a thread. Returns true if the thread ran or had switches since the last look. */
 static bool look_at(const looker *looker, crn_core_watch *off)
 {
     uint64_t cpu, ready, now = crn_clock_monotonic();
@@ -318,7 +322,7 @@ static bool look_at(const looker *looker, crn_core_watch *off)
         any = read_switches(looker, off, &lost);
     }
     if (lost) {
-        uint64_t left = off->left; /* as of its last switch */
+        uint64_t left = off->left; /* as the last switch read says */
         off->count = 0;
         off->owed = 0;
         off->left = before;
@@ -388,6 +392,7 @@ void crn_off_core_free(cairn_lane *lane)
 void crn_off_core_forget(cairn_lane *lane)
 {
     if (lane->off_core)
-        lane->off_core->switches = lane->off_core->wakes = NULL; /* not mapped in a child */
+        lane->off_core->switches = lane->off_core->wakes = NULL; /* a child of fork does not inherit
+                                                                    their mappings */
     crn_off_core_free(lane);
 }

@@ -6,7 +6,8 @@
 
 #include "base/random.h"
 
-/* Makes space for one more entry. Without memory, returns false: entries above are only counted. */
+/* Makes space for one more entry. Without memory counts the span as lost and returns false, also
+ * for all spans inside of a lost one. */
 static bool has_room(cairn_strand *strand, size_t height)
 {
     if (!strand->lost_spans && (strand->hot.open < strand->hot.open_end || crn_spans_grow(strand)))
@@ -24,7 +25,7 @@ static void push_open(cairn_strand *strand, uint32_t span, size_t height)
 
 /* ---- sampling of trees ---- */
 
-/* Decides if the tree of a new root span is recorded. */
+/* Decides at random whether the tree of a new root span is recorded. */
 static bool draw(cairn_lane *lane)
 {
     bool drawn = !lane->profile->span_threshold ||
@@ -33,13 +34,14 @@ static bool draw(cairn_lane *lane)
     return drawn;
 }
 
-/* How a span begins, given the stack entry below it. If a detail has to name the parent, the record
- * only says that there is one, because the detail may be dropped or overwritten. */
+/* How to record a new span, which depends on the stack entry below it. If only a detail can name
+ * the parent, `parent` is CRN_SPAN_GONE: the detail may be dropped or overwritten, and the span
+ * must not look like a root span then. */
 typedef struct beginning {
     bool recorded, drawn;
     uint32_t parent;
     const crn_adoption *asked;
-    uint64_t forked; /* id of its parent if an ancestor process began that; otherwise 0 */
+    uint64_t forked; /* id of the parent if an ancestor process began it; otherwise 0 */
 } beginning;
 
 static beginning choose(const cairn_strand *strand, uint32_t above)
@@ -54,7 +56,8 @@ static beginning choose(const cairn_strand *strand, uint32_t above)
         crn_open_is_adoption(above) ? &strand->adoptions[above - CAIRN_PRIV_ADOPTED] : NULL;
     if (asked && asked->span == CAIRN_SPAN_SKIPPED)
         return (beginning){.recorded = false};
-    if (asked && asked->remote) /* the requesting process has decided about sampling */
+    if (asked && asked->remote) /* the requesting process has decided whether the tree is
+                                   recorded */
         return (beginning){.recorded = !lane->profile->span_threshold || asked->flags & 1,
                            .parent = CRN_SPAN_GONE,
                            .asked = asked};
@@ -98,7 +101,7 @@ static void put_handoff(cairn_lane *lane, uint32_t number, const crn_adoption *a
                                                  .more = asked->taken});
 }
 
-/* Adds the details that do not fit into the record. */
+/* Adds what does not fit into the span's record as details. */
 static void put_details(const cairn_strand *strand, uint32_t number, const beginning *how)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -123,10 +126,10 @@ static bool is_quick(const cairn_strand *strand)
     return profile->tsc && !strand->timings && crn_profile_mode(profile) == CRN_MODE_COUNT;
 }
 
-/* Sets the limits of the fast path: none if a span needs more than its record. A thread
- * that switches recording off meanwhile lowers the limit after it is set here, or before; then the
- * mode is already off. All changes are atomic exchanges, so there are no other cases. A limit that
- * is right already is not set: then only the other thread changes it. */
+/* Sets the limits of the fast path; to nothing if a span needs more than its record. If another
+ * thread switches recording off meanwhile, it lowers the limit either after it is set here, or
+ * before: then is_quick sees the new mode. All changes are atomic exchanges, so there are no other
+ * cases. A limit that is right is not set again, so that only the other thread changes it. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -168,8 +171,8 @@ static void begin(cairn_strand *strand, const cairn_priv_span *what, size_t heig
         crn_timing_begin(strand, what->block, now);
 }
 
-/* Begins the first span of adopted work, as `begin` would. Returns false, and does nothing, if that
- * needs more than a record and a detail. */
+/* Begins the first span of adopted work faster than `begin`. Does nothing and returns false if the
+ * span needs more than a record and a detail. */
 static bool begin_adopted(cairn_strand *strand, cairn_block block, int64_t iteration)
 {
     cairn_lane *lane = crn_lane_of(strand);

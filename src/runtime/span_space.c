@@ -11,14 +11,15 @@
 #include "runtime/span.h"
 
 enum {
-    SLEEP_NS = 500000000, /* period of the preparer while it sleeps: after QUIET rounds with nothing
-                             to do */
+    SLEEP_NS = 500000000, /* period of the preparer after more than QUIET rounds with nothing to do,
+                             when it sleeps */
     QUIET = 32,
-    IDLE_NS = 2000000, /* its period while no chunks are taken */
-    BUSY_NS = 500000,  /* its period while chunks are being taken */
+    IDLE_NS = 2000000, /* its period while there is nothing to prepare */
+    BUSY_NS = 500000,  /* its period after it prepared chunks */
     HALF = CRN_STREAM_CHUNKS / 2,
     LANES_FEW = 32,          /* the first LANES_FEW lanes get several chunks at their first span */
-    LANES_MOST = 0xffffe,    /* highest lane number that span names can hold, plus 1 */
+    LANES_MOST = 0xffffe,    /* lanes from this number on record no spans: span names cannot hold
+                                it */
     RING_DEFAULT = 64 << 20, /* bytes */
     LIMIT_LEAST = 1024 * 1024, /* bytes */
     SPAN_CHUNK = CAIRN_PRIV_SPAN_CHUNK * sizeof(cairn_priv_span),
@@ -28,8 +29,8 @@ enum {
 _Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
 _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
 
-/* Takes a chunk. Wakes the preparer if it sleeps or has not been started. Also wakes it for the
- * first chunk of a lane, which will need more soon. */
+/* Takes a chunk. Wakes the preparer if it sleeps or was not wanted before, and for the first chunk
+ * of a lane, which will soon need more. */
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     char *chunk = crn_stream_take(stream);
@@ -43,9 +44,9 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
 
 /* ---- spans ---- */
 
-/* Begins one of the two halves of a ring's span numbers, which wrap around. Open spans with numbers
- * of this half are from the round before and have been overwritten, so they are forgotten. Details
- * go into a new chunk, because each chunk of details belongs to one half. */
+/* Begins one of the two halves of a ring's span numbers, which wrap around. Open spans that already
+ * have a number of this half were overwritten: marks them as gone. Makes details go into a new
+ * chunk, because each chunk of details belongs to one half. */
 static void begin_half(cairn_lane *lane, uint64_t half)
 {
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
@@ -57,15 +58,15 @@ static void begin_half(cairn_lane *lane, uint64_t half)
     lane->detail = lane->detail_end = NULL;
 }
 
-/* Makes the next chunk of spans the current one. Returns false if there is none. */
+/* Takes the lane's next chunk of spans. Returns false if no chunk is ready. */
 static bool take_chunk(cairn_lane *lane)
 {
     cairn_priv_spans *spans = &lane->graph.hot.spans;
     crn_stream *stream = &lane->spans;
     uint64_t number = stream->taken, given = stream->given;
     cairn_priv_span *chunk = (cairn_priv_span *)(void *)take_from(lane, stream);
-    /* Counts as overwritten the spans in the chunks that this call gave up. This precedes the end
-     * of any of them: readers ignore such chunks. */
+    /* Counts the spans of chunks that take_from gave up as overwritten, now that readers ignore
+     * these chunks, and before an open span among them ends. */
     CAIRN_PRIV_ADD(lane->disk->spans_recycled,
                    (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
     if (!chunk)
@@ -192,8 +193,8 @@ void crn_spans_close(cairn_lane *lane)
 
 /* ---- preparing ---- */
 
-/* Returns the lane's stream that has the fewest ready chunks, if those are less than `*stock`, and
- * sets `*stock` to their number. Otherwise returns NULL. */
+/* Returns the lane's stream with the fewest ready chunks among those that want more, if they are
+ * fewer than `*stock`; sets `*stock` to their number. Otherwise returns NULL. */
 static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
 {
     crn_stream *const streams[] = {&lane->spans, &lane->details};
@@ -206,16 +207,16 @@ static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
     return found;
 }
 
-/* Returns the first chunk of a modest stream, NULL before it is taken. */
+/* Returns the first chunk of a modest stream; NULL for other streams and before the chunk is
+ * taken. */
 static const void *first_if_modest(const crn_stream *stream)
 {
     bool is_taken = stream->modest && __atomic_load_n(&stream->taken, __ATOMIC_ACQUIRE);
     return is_taken ? stream->chunks[0] : NULL;
 }
 
-/* Clears `modest` in streams that need more space. Lanes beyond the first LANES_FEW start with one
- * chunk for each stream, as there may be thousands of lanes. A stream gets more chunks when half of
- * the first is filled. */
+/* Clears `modest` in streams whose first chunk is half full. Lanes beyond the first LANES_FEW start
+ * with one chunk for each stream, as there may be thousands of lanes. */
 static void look_at_modest(cairn_lane *lane)
 {
     if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
@@ -230,8 +231,8 @@ static void look_at_modest(cairn_lane *lane)
             !__atomic_load_n(&details[CRN_RING_DETAILS / 2].kind, __ATOMIC_RELAXED);
 }
 
-/* Prepares chunks one after the other, each for the stream that has the fewest ready then, because
- * lanes take chunks meanwhile. Returns true if there was anything to do. */
+/* Prepares chunks until no stream wants more. Looks for the stream with the fewest ready chunks
+ * each time, because lanes take chunks meanwhile. Returns true if it prepared any. */
 static bool prepare_lanes(cairn_profile *profile)
 {
     cairn_lane *first = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
@@ -278,7 +279,7 @@ static bool start_preparer(cairn_profile *profile)
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
-/* Starts the preparer, unless a sampling thread runs that shares the program's files: that one
+/* Starts the preparer, unless a sampling thread that shares the program's files runs: that thread
  * starts it when it is wanted (crn_preparer_start_if_wanted). */
 bool crn_preparer_start(cairn_profile *profile)
 {
@@ -307,11 +308,11 @@ void crn_preparer_start_if_wanted(cairn_profile *profile)
 /* ---- releasing unused space ---- */
 
 typedef struct in_use {
-    cairn_lane **lanes; /* by number; NULL: still open */
+    cairn_lane **lanes; /* closed lanes by number; NULL: the lane is still open */
     uint32_t count;
 } in_use;
 
-/* Returns how many bytes of a chunk of the file hold data. */
+/* Returns how many bytes of a chunk of the file a lane has used, for crn_capture_trim. */
 static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
 {
     const in_use *in_use = data;
@@ -319,7 +320,7 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
         return chunk->size;
     const cairn_lane *lane = in_use->lanes[chunk->lane];
     const crn_stream *stream;
-    uint64_t unused = 0; /* bytes of the last chunk that was taken */
+    uint64_t unused = 0; /* bytes of the last chunk that are not used */
     switch (chunk->kind) {
     case CRN_SECTION_SPANS:
         unused = (uint64_t)(lane->spans_end - lane->graph.hot.spans.next);
@@ -344,7 +345,7 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
     default:
         return chunk->size;
     }
-    /* A signal handler that calls exit may have interrupted a change of the two pointers. */
+    /* The process may end in a signal handler that interrupted a change of the two pointers. */
     if (unused > stream->identity.size)
         unused = 0;
     uint64_t used = crn_stream_used(stream) - unused;
@@ -357,7 +358,7 @@ void crn_spans_trim(cairn_profile *profile, bool shorten)
     in_use in_use = {.count = profile->lane_count};
     if (!profile->spans && !profile->span_histograms)
         return;
-    /* mmap, because exit in a signal handler may have interrupted malloc. */
+    /* Uses mmap: the process may end in a signal handler that interrupted malloc. */
     size_t size = in_use.count * sizeof *in_use.lanes;
     void *table = size
                       ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

@@ -17,16 +17,16 @@ enum {
     AHEAD_MOST = 16 * 1024 * 1024,
     WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
     STOCK_NS = 100 * 1000 * 1000, /* ns for which prepared chunks must suffice */
-    AHEAD_SHARE = 16,   /* at most 1 / AHEAD_SHARE of the file's limit is prepared for one stream */
-    RING_LEAST = 2,     /* chunks: one is written while another is cleared */
+    AHEAD_SHARE = 16,   /* a stream has at most 1 / AHEAD_SHARE of the file's limit ready */
+    RING_LEAST = 2,     /* chunks: one is written while the other is cleared */
     RING_SHARE = 4,     /* a full ring keeps 1 / RING_SHARE of its chunks ready */
-    RING_AHEAD = 32,    /* but at most RING_AHEAD chunks */
+    RING_AHEAD = 32,    /* and at most RING_AHEAD chunks */
     BATCH = 1024 * 1024 /* bytes added to the file at once, at most */
 };
 
 static void *reserve_table(void)
 {
-    /* Address space only: pages are allocated when entries are written. */
+    /* Reserves address space: the kernel allocates pages when entries are written. */
     void *table = mmap(NULL, CRN_STREAM_CHUNKS * sizeof(char *), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return table == MAP_FAILED ? NULL : table;
@@ -40,8 +40,8 @@ static void release_table(void *table)
 
 /* ---- preparing ---- */
 
-/* Writes to each page, so that the writer has no page faults. The first write to a page of a shared
- * mapping faults, because the kernel tracks dirty pages. */
+/* Writes to each page, so that the writer has no page faults. Reads would not suffice: the kernel
+ * tracks dirty pages, so the first write to a page of a shared mapping faults. */
 static void touch(char *bytes, uint64_t size)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -65,15 +65,15 @@ static void offer(crn_stream *stream, char *base)
     __atomic_store_n(&stream->prepared, number + 1, __ATOMIC_RELEASE);
 }
 
-/* Returns how many chunks of a full ring are kept ready. */
+/* Returns how many of a full ring's `made` chunks to keep ready. */
 static uint32_t share_of_ring(uint32_t made)
 {
     uint32_t share = made / RING_SHARE;
     return share < 1 ? 1 : share > RING_AHEAD ? RING_AHEAD : share;
 }
 
-/* Notes that the section will not grow any more: a ring begins to overwrite its oldest chunks, any
- * other stream ends. */
+/* Handles the end of the section's growth: a ring begins to overwrite its oldest chunks, any other
+ * stream ends. */
 static void end_growth(crn_stream *stream)
 {
     if (stream->ring && stream->made >= RING_LEAST)
@@ -111,21 +111,22 @@ static bool grow(crn_stream *stream, uint64_t count)
     return true;
 }
 
-/* Returns true if a chunk that was given up has not been cleared yet. */
+/* Returns true if the writer has given up a chunk that is not cleared yet. */
 static bool can_clear(const crn_stream *stream)
 {
     return stream->prepared - stream->made < __atomic_load_n(&stream->given, __ATOMIC_ACQUIRE);
 }
 
-/* Clears the oldest chunk of a full ring and offers it again, if the writer has given it up. Marks
- * it as unused first: readers must never see old and new data mixed. */
+/* Clears the oldest chunk that the writer of a full ring has given up, and offers it again. Returns
+ * false if no chunk was given up. Marks the chunk as unused first: readers must never see old and
+ * new data mixed. */
 static bool clear_oldest(crn_stream *stream)
 {
     if (!can_clear(stream))
         return false;
     char *base = stream->bases[stream->prepared % stream->made];
     crn_disk_ring *ring = (crn_disk_ring *)(void *)base;
-    (void)__atomic_exchange_n(&ring->part, 0, __ATOMIC_ACQ_REL); /* before the rest is cleared */
+    (void)__atomic_exchange_n(&ring->part, 0, __ATOMIC_ACQ_REL); /* must precede the memset */
     memset(base + sizeof *ring, 0, stream->identity.size - sizeof *ring);
     offer(stream, base);
     return true;
@@ -169,7 +170,8 @@ uint64_t crn_stream_stock(const crn_stream *stream)
 
 bool crn_stream_wants(const crn_stream *stream)
 {
-    /* The writer has made the first chunks itself: the acquire orders what it wrote before this. */
+    /* The writer itself prepared the first chunks: the acquire of `taken` makes its writes visible
+     * here. */
     if (!__atomic_load_n(&stream->open, __ATOMIC_ACQUIRE) ||
         !__atomic_load_n(&stream->taken, __ATOMIC_ACQUIRE) || stream->ended ||
         crn_stream_stock(stream) >= stream->ahead)
@@ -194,7 +196,7 @@ char *crn_stream_take_alone(crn_stream *stream)
 
 /* ---- open and close ---- */
 
-/* Returns how many whole chunks fit in so many bytes, at least 1. */
+/* Returns how many whole chunks fit in `bytes`, at least 1. */
 static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 {
     return bytes > plan->chunk_size ? bytes / plan->chunk_size : 1;
@@ -203,8 +205,8 @@ static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 /* Returns the limit on the number of chunks. */
 static uint32_t chunks_within(const crn_stream_plan *plan)
 {
-    /* The table of chunks has room for CRN_STREAM_CHUNKS. A ring has fewer than half as many,
-     * because its span numbers wrap around: begin_half (span_space.c) relies on that. */
+    /* The table has room for CRN_STREAM_CHUNKS chunks. A ring has fewer than half as many, because
+     * its span numbers wrap around: begin_half (span_space.c) relies on it. */
     uint64_t room = plan->ring ? CRN_STREAM_CHUNKS / 2 - 1 : CRN_STREAM_CHUNKS;
     uint64_t most = plan->most ? plan->most / plan->chunk_size : room;
     most = most < room ? most : room;
@@ -263,8 +265,8 @@ void crn_stream_close(crn_stream *stream)
 
 /* ---- writer ---- */
 
-/* Gives up the oldest chunks of a full ring before chunk `number` is taken, so that with it the
- * newest `kept` remain. */
+/* Gives up the oldest chunks of a full ring before chunk `number` is taken, so that the ring keeps
+ * `kept` chunks with that one. */
 static void give_up_oldest(crn_stream *stream, uint64_t number)
 {
     uint32_t kept = __atomic_load_n(&stream->kept, __ATOMIC_ACQUIRE);
@@ -274,9 +276,9 @@ static void give_up_oldest(crn_stream *stream, uint64_t number)
     __atomic_store_n(&stream->given, given, __ATOMIC_RELEASE);
 }
 
-/* Makes the first chunks on the writer's thread, because the preparing thread ignores a stream of
- * which no chunk was taken. Cancellation is off meanwhile: other growth of a section is no
- * cancellation point either. */
+/* Prepares the first chunks on the writer's thread, because the preparing thread ignores a stream
+ * of which no chunk was taken. Disables cancellation: growth of a section must be no cancellation
+ * point. */
 static void prepare_first(crn_stream *stream)
 {
     int saved = errno, cancelling;

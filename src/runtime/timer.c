@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The timer sampler: a timer for each lane on the CPU clock of its thread. It expires only while
- * the thread computes, and its signal is delivered on return to user mode, so no system call is
- * interrupted. The handler stores the clocks' readings and lowers the strand's limits, as the
- * sampling thread does from outside.
+ * The timer sampler: each lane has a timer on the CPU clock of its owner. The timer expires only
+ * while the thread runs, and the kernel delivers its signal on return to user mode, so it
+ * interrupts no system call. The handler stores the clocks' readings and lowers the strand's
+ * limits, as the sampling thread does otherwise.
  *
- * A signal may arrive after the lane has moved to another thread or been freed. So it carries the
- * address of a crn_timer, which is never freed, but used again. A lane is taken out of its
- * crn_timer before it is freed, when no handler uses it any more.
+ * A signal may arrive after the lane has moved to another thread or been freed. So the signal
+ * carries the address of a crn_timer, which is never freed, but reused. Before a lane is freed,
+ * crn_timer_stop clears `lane` in its crn_timer and waits until no handler uses it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,22 +19,22 @@
 
 struct crn_timer {
     cairn_lane *lane; /* atomic */
-    uint32_t handled; /* number of handlers that use it; atomic */
+    uint32_t handled; /* number of handlers that use `lane`; atomic */
     timer_t timer;
     uint64_t random; /* atomic */
     uint64_t period_ns;
-    crn_timer *next; /* in the list of free ones */
+    crn_timer *next; /* next in the list of free timers */
     crn_timer *next_of_all;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static crn_timer *spare; /* list of free ones */
+static crn_timer *spare; /* list of free timers */
 static crn_timer *all;
-static int signal_number; /* 0 until one is chosen; atomic */
+static int signal_number; /* 0: no signal chosen yet; atomic */
 
 /* ---- the signal ---- */
 
-/* Sets the time to the next signal: 0.5 to 1.5 periods, as for the sampling thread. */
+/* Sets the time to the next signal, at random from 0.5 to 1.5 periods. */
 static void set_timer(crn_timer *timer)
 {
     uint64_t random = __atomic_load_n(&timer->random, __ATOMIC_RELAXED) * 6364136223846793005u +
@@ -70,7 +70,8 @@ static void handle(int number, siginfo_t *info, void *context)
     (void)number;
     (void)context;
     crn_timer *timer = info->si_value.sival_ptr;
-    if (info->si_code != SI_TIMER || !timer) /* not sent by one of our timers */
+    if (info->si_code != SI_TIMER || !timer) /* a program sent the signal, not one of these
+                                                timers */
         return;
     int saved = errno;
     __atomic_fetch_add(&timer->handled, 1, __ATOMIC_SEQ_CST);
@@ -90,8 +91,8 @@ static bool is_ours(int number)
            now.sa_sigaction == handle;
 }
 
-/* Returns true if timers can send the signal: emulators accept handlers for signals that they never
- * deliver. */
+/* Returns true if a timer can send the signal. Emulators accept handlers even for signals that they
+ * never deliver. */
 static bool can_be_sent(int number)
 {
     timer_t timer;
@@ -102,15 +103,16 @@ static bool can_be_sent(int number)
     return true;
 }
 
-/* Chooses the highest real-time signal without a handler, permanently: a signal may still be
- * pending when the last timer is gone. */
+/* Chooses the highest free real-time signal but SIGRTMAX, and keeps it: a signal may still be
+ * pending when the last timer is gone. Returns 0 if none is free. */
 static int take_signal(void)
 {
     struct sigaction ours = {.sa_sigaction = handle,
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     struct sigaction theirs;
     sigfillset(&ours.sa_mask);
-    sigdelset(&ours.sa_mask, SIGBUS); /* blocked, a fault in the capture would end the process */
+    sigdelset(&ours.sa_mask, SIGBUS); /* if it were blocked, a fault in the capture would end the
+                                         process */
     if (signal_number && is_ours(signal_number))
         return signal_number;
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--)
@@ -152,7 +154,7 @@ static crn_timer *take(void)
     return timer;
 }
 
-/* Under the lock. */
+/* Puts a timer on the list of free timers. Call it with the lock held. */
 static void make_spare(crn_timer *timer)
 {
     timer->next = spare;
@@ -187,8 +189,8 @@ static bool start(cairn_lane *lane)
     return true;
 }
 
-/* If there is no timer, the thread's time is charged only when it gives the lane up, and reports
- * say so. */
+/* Without a timer, the thread's CPU time is charged only when it releases the lane, and reports say
+ * so. */
 void crn_timer_start(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -197,7 +199,7 @@ void crn_timer_start(cairn_lane *lane)
         crn_profile_stop(profile, CAIRN_E_THREAD);
 }
 
-/* Waits until no handler in another thread uses the timer, which takes little time. */
+/* Waits, briefly, until no handler in another thread uses the lane. */
 void crn_timer_stop(cairn_lane *lane)
 {
     crn_timer *timer = lane->timer;
@@ -207,15 +209,15 @@ void crn_timer_stop(cairn_lane *lane)
     __atomic_store_n(&timer->lane, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timer->handled, __ATOMIC_SEQ_CST))
         sched_yield();
-    pthread_mutex_lock(&lock); /* crn_timers_go_on must not rearm a deleted timer */
+    pthread_mutex_lock(&lock); /* so that crn_timers_go_on does not rearm the deleted timer */
     timer_delete(timer->timer);
     make_spare(timer);
     pthread_mutex_unlock(&lock);
 }
 
-/* A program that waits for all signals (sigwait) may consume ours, and then the handler does not
- * rearm the timer. Rearming a timer whose signal is pending does no harm: the kernel keeps one
- * signal a timer, and the gap is chosen anew. */
+/* Rearms timers that have expired. If a program waits for all signals (sigwait) and consumes the
+ * timer's, the handler does not rearm it. Rearming a timer whose signal is still pending does no
+ * harm: the kernel keeps one signal for each timer, and the gap is drawn anew. */
 void crn_timers_go_on(void)
 {
     pthread_mutex_lock(&lock);

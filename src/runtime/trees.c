@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter trees: inlined functions, and the counters of their calls (cairn/host.h).
+ * Counter trees of inlined functions, in the capture (cairn/host.h).
  */
 #include <errno.h>
 
@@ -11,8 +11,8 @@ static uint64_t size_of(uint32_t count)
     return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
 }
 
-/* Appends a tree: its nodes, then their number. The space behind it is 0, so readers always find an
- * end. */
+/* Appends a tree. Stores the number of nodes last: it makes the tree valid. The space behind the
+ * tree is 0, so readers always find an end. */
 static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
 {
     uint64_t begin = profile->trees_used, end = begin + size_of(count);
@@ -58,7 +58,7 @@ uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *node
     return error ? 0 : number;
 }
 
-/* Returns the current record; 0 if nothing is counted. */
+/* Returns the number of the current record; 0 if nothing is counted. */
 static uint32_t record_of(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -72,7 +72,7 @@ static uint32_t record_of(const cairn_strand *strand)
 uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree)
 {
     cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* in a child of fork this changes the current record */
+    crn_lane_listen(lane); /* in a child of fork this may change the current record */
     return crn_counted_known(lane, tree, record_of(strand));
 }
 
