@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asynchronous spans. Each is the only span on a lane of its own, so that it can overlap others and
- * end on any thread. Lanes are used again by later spans of the block.
+ * Asynchronous spans. Each open span has a lane of its own, so that it can overlap others and end
+ * on any thread. Later spans of the same name reuse the lane.
  */
 #include <cairn/async.h>
 
@@ -17,7 +17,7 @@ enum { KEY_MAX = 1024 };
 
 /* A lane for asynchronous spans of one name. */
 typedef struct async_lane {
-    struct async_lane *next; /* of the name's free ones */
+    struct async_lane *next; /* next free lane of the same name */
     cairn_strand *strand;
     struct async_kind *kind;
     uint32_t generation;
@@ -29,7 +29,8 @@ typedef struct async_kind {
     char name[];
 } async_kind;
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* as process.c has it */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* recursive for the reason in
+                                                                         process.c */
 /* Under lock: */
 static async_kind *kinds;
 static uint32_t lane_count;
@@ -46,11 +47,11 @@ void crn_async_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Forgets the lanes of asynchronous spans in a child of fork: they are the parent's. Memory that
- * its spans still point to stays. */
+/* Forgets the lanes of asynchronous spans in a child of fork, where they are the parent's. Does not
+ * free them: open spans still point to them. */
 void crn_async_forget(void)
 {
-    /* In the child the owner has another thread number and could not unlock it. */
+    /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     kinds = NULL;
     lane_count = 0;

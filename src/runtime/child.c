@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gives a child of fork a capture of its own, at its first event. The first thread that gets there
- * makes the capture and its tables; each lane is then begun anew by its thread, with a graph of
- * just the contexts on its stacks.
+ * Gives a child of fork a capture of its own at its first event. The first thread with an event
+ * makes the capture and its tables. Then each thread begins its lanes anew, with graphs of just the
+ * contexts on their stacks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 
 /* ---- the capture ---- */
 
-/* Returns the path of a child's capture: x.cairn -> x.PID.cairn; x.PID.2.cairn if an earlier
- * process had that pid. */
+/* Returns the path of a child's capture: x.PID.cairn for x.cairn; x.PID.2.cairn if x.PID.cairn
+ * exists because an earlier process had that pid. */
 char *crn_child_path(const char *origin)
 {
     enum { DIGITS = 64, TRIES = 100 };
@@ -40,7 +40,8 @@ char *crn_child_path(const char *origin)
     return path;
 }
 
-/* Keeps the path of the first ancestor's capture, from which the paths of all children are made. */
+/* Stores the path of the first ancestor's capture, from which the paths of all descendants are
+ * made. Returns false without memory. */
 static bool keep_origin(cairn_profile *profile)
 {
     const char *path = profile->capture.file.path;
@@ -67,8 +68,8 @@ static cairn_error create(cairn_profile *profile, crn_capture *capture)
     return error;
 }
 
-/* Writes the header: the fields that describe the profile are the parent's, those that describe the
- * file and its figures are new. */
+/* Writes the child's header: copies the fields that describe the profile from the parent's, and
+ * begins those that describe the file and its figures anew. */
 static void write_header(cairn_profile *profile, const crn_disk_header *parent)
 {
     crn_disk_header *own = profile->capture.header;
@@ -122,7 +123,7 @@ static void copy_tables(cairn_profile *profile, const crn_disk_header *parent, c
         crn_ids_begin_child(profile);
 }
 
-/* Numbers the lanes anew; frees closed ones. */
+/* Numbers open lanes anew; frees closed ones. */
 static void number_lanes(cairn_profile *profile)
 {
     profile->lane_count = 0;
@@ -142,7 +143,7 @@ static void number_lanes(cairn_profile *profile)
 static cairn_error take_over(cairn_profile *profile)
 {
     crn_capture parent = profile->capture, own;
-    if (crn_capture_is_lost(&parent)) /* so are the tables */
+    if (crn_capture_is_lost(&parent)) /* the tables are lost with it */
         return CAIRN_E_LOST;
     cairn_error error = create(profile, &own);
     if (error)
@@ -172,7 +173,7 @@ bool crn_profile_is_ready(cairn_profile *profile)
     return !profile->capture.detached;
 }
 
-/* Not inlined: tests/alloc/libc_calls.py looks for it in the machine code. */
+/* It is not inlined: tests/alloc/libc_calls.py looks for its name in the machine code. */
 __attribute__((noinline)) void crn_child_begin(cairn_profile *profile)
 {
     if (!__atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE))
@@ -202,7 +203,7 @@ static uint32_t node_offset_of(crn_translation *translation, const crn_graph *fr
     return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_WORDS;
 }
 
-/* Translates a stack's frames, which are records of the lane's old graph. */
+/* Translates the frames of a stack from the lane's old graph to its present one. */
 static void move_strand(cairn_strand *strand, crn_translation *translation, const crn_graph *from)
 {
     crn_graph *to = &crn_lane_of(strand)->graph;
@@ -233,7 +234,7 @@ static bool open_graph(cairn_lane *lane, const crn_graph *before)
     return false;
 }
 
-/* Begins the lane's figures, at the moment of the fork. Each open strand counts as a call of the
+/* Begins the lane's figures; time counts from the fork. Each open strand counts as a call of the
  * root. */
 static void begin_figures(cairn_lane *lane, uint32_t name)
 {
@@ -247,7 +248,7 @@ static void begin_figures(cairn_lane *lane, uint32_t name)
     crn_lane_begin_child(lane, lane->profile->child.forked.clock);
 }
 
-/* Empties the cache from contexts of other lanes to this lane's, which refers to the old graph. */
+/* Empties the cache of other lanes' contexts, whose records are of the lane's old graph. */
 static void forget_foreign(cairn_lane *lane)
 {
     crn_free(lane->foreign);
@@ -273,7 +274,7 @@ void crn_child_begin_lane(cairn_lane *lane)
         for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
             move_strand(strand, &translation, &before);
         lane->promises = false;
-        begin_figures(lane, name); /* from now on the sampler looks at the lane */
+        begin_figures(lane, name); /* last: after it the sampler looks at the lane */
     }
     crn_translation_free(&translation);
     if (!opened || !crn_old_graph_add(lane, tag, &before, &links))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fork handlers. A child must not write into its parent's capture: its mappings become private
- * copies, and nothing counts until its first event, when it makes its own capture (child.c). Most
- * children only exec. Lanes of the forking thread continue. Those of other threads are abandoned:
- * nobody can run on them, and their state may be inconsistent.
+ * copies, and it counts nothing until its first event, when it makes its own capture (child.c).
+ * Most children only exec. Lanes of the forking thread continue. Lanes of other threads are
+ * abandoned: their threads do not exist in the child, and their state may be inconsistent.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static cairn_lane *graves; /* list of abandoned lanes, which are never freed */
 static void detach_lane(cairn_lane *lane)
 {
     crn_lane_detach_header(lane);
-    lane->locked = false; /* there is no sampler any more */
+    lane->locked = false; /* the sampler that may have held it does not exist in the child */
     crn_section_detach(&lane->links);
     crn_section_detach(&lane->records);
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
@@ -34,13 +34,14 @@ static void detach_lane(cairn_lane *lane)
     crn_spans_forget(lane);
 }
 
-/* Sends all strands to the slow path at their next event, ticks too: there the lane gets a graph in
+/* Sends the next event of all strands to the slow path, also ticks. There the lane gets a graph in
  * the child's capture. */
 static void make_wait(cairn_lane *lane)
 {
     lane->forked = true;
-    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED); /* so that the sampler ignores it */
-    lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* they refer to the parent's
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED); /* so that the sampler ignores the
+                                                                   lane */
+    lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* readings of the parent's
                                                                    thread */
     crn_timer_forget(lane);
     lane->graph.hot.tick_left = -1;
@@ -66,8 +67,8 @@ static void abandon_others(cairn_profile *profile)
     }
 }
 
-/* Adds the parent, whose span key the profile still has. If the list is full, the two
- * oldest ancestors become one without a key. */
+/* Adds the parent to the ancestors, with its span key, which the profile still has. If the list is
+ * full, merges the two oldest ancestors into one without a key. */
 static void add_ancestor(cairn_profile *profile)
 {
     crn_child *child = &profile->child;
@@ -80,7 +81,7 @@ static void add_ancestor(cairn_profile *profile)
     child->ancestors[child->ancestor_count++] = (crn_ancestor){.span_key = profile->span_key};
 }
 
-/* Separates the profile from its capture, which is the parent's. */
+/* Separates the profile from the parent's capture. */
 static void detach(cairn_profile *profile)
 {
     crn_capture_catch_in_child();
@@ -101,12 +102,13 @@ static void detach(cairn_profile *profile)
         add_ancestor(profile);
     }
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it for reading */
+        pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
     profile->off_core.running = false;
     profile->memory.busy = false;
-    if (!profile->child.waiting) /* it could not make a capture, and its children cannot either */
+    if (!profile->child.waiting) /* this process could not make a capture, so its children cannot
+                                    either */
         return;
     profile->mode = CRN_MODE_OFF;
     profile->stopped = CAIRN_E_FORKED;
@@ -121,15 +123,15 @@ static void detach(cairn_profile *profile)
 /* ---- children that no handler was called for ---- */
 
 /* Points to a word that is 0 in a child for which fork's handlers were not called (a raw system
- * call made it), otherwise 1: watch_unseen moves the word to a page that the kernel zeroes in each
- * child, and the handlers set it again. */
+ * call made it), otherwise 1. watch_unseen puts the word on a page that the kernel zeroes in each
+ * child, and the handlers set it to 1 again. */
 static uint32_t seen = 1;
 const uint32_t *cairn_priv_process_seen = &seen; /* atomic */
 
 /* The thread is between fork's first and last handler. */
 static __thread bool forking __attribute__((tls_model("initial-exec")));
 
-/* Moves the word to such a page; it stays 1 on systems without. */
+/* Puts the word on such a page. On systems without such pages it is always 1. */
 static void watch_unseen(void)
 {
     enum { PAGE = 4096 };
@@ -159,8 +161,8 @@ static void abandon_all(cairn_profile *profile)
     }
 }
 
-/* Other threads may have held the locks and been changing memory, so nothing more is recorded: all
- * lanes are abandoned. Calls only what is signal safe. */
+/* Abandons all lanes, so that the child records nothing: other threads may have held locks and been
+ * changing memory. Calls only signal safe functions. */
 bool crn_fork_begin_unseen(void)
 {
     if (forking)
@@ -222,8 +224,8 @@ static void after_in_parent(void)
     cairn_priv_strand_back();
 }
 
-/* Releases the locks: the thread that took them is the one that exists in the child. Then separates
- * all profiles from the parent's captures. */
+/* Releases the locks, which this thread took before the fork, and separates all profiles from the
+ * parent's captures. */
 static void after_in_child(void)
 {
     set_seen();

@@ -11,7 +11,7 @@
 
 enum {
     STACK_SIZE = 256 * 1024,
-    LOOK_NS = 20 * 1000 * 1000 /* least ns between checks whether the program has ended */
+    LOOK_NS = 20 * 1000 * 1000 /* ns between checks whether the program has ended, at least */
 };
 
 /* ---- number of helper threads ---- */
@@ -20,13 +20,14 @@ static unsigned ours; /* atomic */
 
 void cairn_priv_thread_is_ours(bool begins)
 {
-    crn_process_refuse_strand(begins); /* exit handlers of the program may run here at its end */
+    crn_process_refuse_strand(begins); /* at the end, exit handlers of the program may run on this
+                                          thread */
     __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
 }
 
-/* Returns true if only Cairn's threads are left. Ends the process if the main thread ended itself
- * by the system call with a status: that must be the process's, which otherwise is the last
- * thread's. */
+/* Returns true if only Cairn's threads are left. If the main thread ended itself by the system call
+ * exit with a status, ends the process with that status: otherwise the process would get the status
+ * of its last thread, which is Cairn's. */
 bool cairn_priv_program_is_over(void)
 {
     if (!crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED)))
@@ -42,13 +43,14 @@ void crn_helpers_forget(void)
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
-/* Counts the thread only while it exists: too high a count would end the process early. The
- * program's exit handlers may run on the last thread, with its original signal mask. */
+/* Runs a helper, and counts it as Cairn's while it runs: too high a count would end the process
+ * early. Restores the signal mask at the end, because the program's exit handlers may run on the
+ * process's last thread. */
 static void *run_counted(void *data)
 {
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
-    pthread_mutex_lock(&helper->lock); /* wait until the struct is complete */
+    pthread_mutex_lock(&helper->lock); /* waits until crn_helper_start has completed the struct */
     bool apart = helper->kept;
     pthread_mutex_unlock(&helper->lock);
     helper->apart = apart && crn_thread_leave_files();
@@ -72,7 +74,7 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* blocked, a fault in the capture would end the process */
+    sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -117,7 +119,7 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     return started;
 }
 
-/* Waits until that moment at most. Returns true if woken. */
+/* Waits for a wake-up until `until`. Returns true if woken. */
 static bool wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
@@ -158,7 +160,7 @@ void crn_helper_wake(crn_helper *helper)
         sem_post(&helper->wake);
 }
 
-/* Waits for the thread to end, unless the program's exit runs on that very thread. */
+/* Waits for the thread's end, unless it is the calling thread, on which the program's exit runs. */
 static void join(pthread_t thread)
 {
     if (!pthread_equal(thread, pthread_self()))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The histograms of a lane, in the capture, with a table to find them. The first span of a block,
- * or with a value, makes one, which occasionally adds a chunk to the capture.
+ * The histograms of a lane, in the capture, and tables to find them. The first span of a block, or
+ * with a value, makes a histogram. This occasionally adds a chunk to the capture.
  */
 #include "base/limits.h"
 #include "base/memory.h"
@@ -15,7 +15,8 @@ enum {
     FIRST_BLOCKS = CRN_FIRST(64, 2)
 };
 
-/* Entry of the table. An entry of kind OTHER also counts the values of its block and key. */
+/* Entry of the table of histograms by value. `values` is used in entries of kind OTHER: the number
+ * of values of this block and key with a histogram of their own. */
 typedef struct entry {
     uint64_t hash; /* 0: free */
     uint32_t block, key;
@@ -77,7 +78,7 @@ static crn_disk_histogram *take(crn_histograms *histograms)
     return histograms->next ? histograms->next++ : NULL;
 }
 
-/* Its state is stored last, and says that it is valid. */
+/* Makes a histogram. Stores the state last: it makes the histogram valid. */
 static crn_disk_histogram *make(crn_histograms *histograms, const crn_histogram_value *value)
 {
     crn_disk_histogram *histogram = take(histograms);

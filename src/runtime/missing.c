@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn_profile_missing: the time of spans that no child covers, for programs that test themselves.
- * Reads the profile's own capture, as queries do; src/spans computes the same for the tool.
+ * cairn_profile_missing: computes the time of spans that no child covers, for programs that test
+ * themselves. It reads the profile's own capture, as queries do. src/spans computes the same for
+ * the tool.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +15,14 @@
 #include "runtime/runtime.h"
 #include "runtime/span.h"
 
-/* A span, as it was recorded. */
+/* A span of the capture. */
 typedef struct recorded {
-    uint64_t start, end; /* clock; end 0: open */
-    uint32_t parent;     /* index + 1 of the parent, 0 if none */
+    uint64_t start, end; /* clock; `end` 0: still open */
+    uint32_t parent;     /* index + 1 of the parent; 0: a root span */
     cairn_block block;
 } recorded;
 
-/* The spans of a lane within those of all lanes. */
+/* Where the spans of a lane are in all_spans. */
 typedef struct lane_part {
     uint32_t number, first, count;
 } lane_part;
@@ -64,7 +65,7 @@ static bool add_lane(all_spans *all, uint32_t number, crn_error *error)
     return true;
 }
 
-/* Returns the index + 1 of the span with that name; 0 if there is none. */
+/* Returns the index + 1 of the span with that name; 0 if no span has it. */
 static uint32_t place_of(const all_spans *all, uint64_t name)
 {
     uint64_t place = crn_span_name_place(name);
@@ -101,17 +102,17 @@ static bool read_all(all_spans *all, crn_error *error)
     return true;
 }
 
-/* ---- the union of children, and of spans that run inside on the same lane ---- */
+/* ---- the union of a span's children, and of spans that run inside of it on its lane ---- */
 
-/* A span and one that it covers time of. */
+/* A span, and an outer span of which it covers time. */
 typedef struct part {
-    crn_period period; /* of the inner span; an open one has no end */
+    crn_period period; /* of the inner span; `end` is UINT64_MAX if it is open */
     uint32_t outer;    /* index */
 } part;
 
 typedef struct part_list {
     const all_spans *all;
-    cairn_block block; /* asked for; 0: root spans */
+    cairn_block block; /* list what covers the spans of this block; 0: root spans */
     part *parts;
     uint32_t count;
 } part_list;
@@ -143,7 +144,8 @@ static void add_part(void *to, uint32_t outer, uint32_t inner)
         list->parts[list->count++] = (part){period_of(&spans[inner]), outer};
 }
 
-/* Lists what covers time of the asked spans. A lane records its spans in the order of start. */
+/* Lists the parts for the spans of the block. A lane has its spans in the order of start, as
+ * crn_nesting_add needs. */
 static void list_parts(part_list *list, crn_nesting *nesting)
 {
     const all_spans *all = list->all;
@@ -159,7 +161,7 @@ static void list_parts(part_list *list, crn_nesting *nesting)
     qsort(list->parts, list->count, sizeof *list->parts, compare_parts);
 }
 
-/* Returns the time that the parts, sorted, cover of their outer spans. */
+/* Returns how much time of their outer spans the parts cover. The parts are sorted. */
 static uint64_t cover(const all_spans *all, const part *parts, uint32_t count)
 {
     uint64_t covered = 0, reach = 0;
@@ -208,7 +210,7 @@ static cairn_error look(cairn_profile *profile, cairn_block block, cairn_missing
         return (cairn_error)error.code;
     cairn_error result =
         read_all(&all, &error) ? measure(&all, block, missing) : (cairn_error)error.code;
-    all.reader.file = -1; /* owned by the profile */
+    all.reader.file = -1; /* the profile keeps the file open */
     crn_reader_close(&all.reader);
     crn_free(all.lanes);
     crn_free(all.spans);

@@ -155,7 +155,7 @@ static const wake *find_wake(const looker *looker, pid_t thread, uint64_t from, 
 /* Adds an entry for the time without a core up to `until`. */
 static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 {
-    /* The time up to `told` was already estimated, if this switch was lost to the look before. */
+    /* An earlier look may have estimated the time up to `told`. */
     uint64_t from = off->left > off->told ? off->left : off->told;
     if (until <= from)
         return;

@@ -90,7 +90,7 @@ static uint64_t hash_of_text(const void *context, uint32_t number)
     return crn_names_mix(0, text, strlen(text));
 }
 
-/* Cuts a text to CAIRN_TEXT_MAX bytes, in `kept` if need be. */
+/* Returns `text`, or its first CAIRN_TEXT_MAX bytes in `kept` if it is longer. */
 static const char *shorten(const char *text, char kept[CAIRN_TEXT_MAX + 1])
 {
     if (strnlen(text, CAIRN_TEXT_MAX + 1) <= CAIRN_TEXT_MAX)
@@ -135,7 +135,7 @@ static bool has_profile(const cairn_strand *strand)
     return !crn_lane_is_buried(crn_lane_of(strand));
 }
 
-/* Caches a number in the place. The name space's id says for which profile it holds. */
+/* Caches a number in the place, with the id that says for which profile it is valid. */
 static void remember(cairn_place *place, const cairn_profile *profile, uint32_t number)
 {
     __atomic_store_n(&place->known, (uint64_t)profile->names << 32 | number, __ATOMIC_RELAXED);
@@ -197,8 +197,8 @@ void cairn_priv_scope_end(cairn_strand *strand, size_t height)
         cairn_strand_unwind(strand, height);
 }
 
-/* Returns true if the scope is on another thread's own strand: it was begun there, and used or
- * ended here. Counts that as misuse; the first time, notes the scope's name and place. */
+/* Returns true if the scope is on the own strand of another thread, which began it. Counts that as
+ * misuse, and the first time notes the scope's name and place. */
 bool cairn_priv_scope_strays(const cairn_scope *scope)
 {
     enum { TEXT_MAX = 1024 };
@@ -222,7 +222,7 @@ bool cairn_priv_scope_strays(const cairn_scope *scope)
 }
 
 /* Sets the strand's `aim`, so that attributes go to the scope's span even if it is not the
- * innermost one. Returns false if the scope cannot be used here. */
+ * innermost one. Returns false if the calling thread cannot use the scope. */
 bool cairn_priv_scope_aim(const cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
@@ -253,7 +253,7 @@ void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,
     crn_handoff_adopt(strand, handoff);
 }
 
-/* Ends an adoption, and before it everything above it on the stack. */
+/* Ends an adoption, after everything above it on the stack. */
 void cairn_priv_adoption_end(const cairn_adoption *adoption)
 {
     if (crn_strand_depth(adoption->strand) > adoption->height + 1)

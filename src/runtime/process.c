@@ -17,7 +17,7 @@
 
 int cairn_priv_process_off; /* atomic */
 
-/* Recursive, because a child of fork may register twice. */
+/* Recursive, because a child of fork may register the fork handlers twice. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static cairn_profile *profile; /* atomic; never freed */
 static pthread_key_t key;
@@ -36,7 +36,7 @@ void cairn_priv_free(void *memory)
     crn_free(memory);
 }
 
-/* ---- fork: not while the profile is being opened ---- */
+/* ---- fork: not while another thread opens the profile ---- */
 
 static void before_fork(void)
 {
@@ -58,13 +58,13 @@ static void after_fork_in_child(void)
 {
     crn_async_forget();
     crn_wrap_forget();
-    /* The owner has another thread id here and could not unlock it. */
+    /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     cairn_priv_strand_back();
 }
 
-/* Registers this file's fork handlers, after the runtime's own, so that this lock is taken before
- * those of profiles. */
+/* Registers this file's fork handlers after those of fork.c. Before a fork, handlers run in reverse
+ * order: so this lock is taken before those of profiles. */
 static void watch(void)
 {
     crn_fork_watch();
@@ -84,7 +84,7 @@ void cairn_priv_process_begin_unseen(void)
 
 /* ---- the profile ---- */
 
-/* Reads the command line, quoted as a user would type it. */
+/* Reads the command line, with spaces between the arguments, without quotes. */
 static void read_command(char *text, size_t size)
 {
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -102,7 +102,7 @@ static void read_command(char *text, size_t size)
 
 static void end_thread(void *value);
 
-/* Opens the profile while no other process chooses a path there. */
+/* Opens the profile. The caller holds the lock of the directory (crn_place_lock). */
 static cairn_profile *open_there(void)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -130,7 +130,7 @@ static cairn_profile *open_profile(void)
     return opened;
 }
 
-/* Opens the profile if one is requested. Under lock. */
+/* Opens the profile if the environment requests one. Under lock. */
 static void look(void)
 {
     cairn_profile *opened = ended ? NULL : open_profile();
@@ -145,7 +145,7 @@ cairn_profile *cairn_process_profile(void)
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return NULL;
     cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
-    if (here || crn_own.busy || !environ) /* environ: the C library has not started yet */
+    if (here || crn_own.busy || !environ) /* without `environ`, the C library has not started yet */
         return here;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
@@ -162,7 +162,7 @@ cairn_profile *cairn_process_profile(void)
     return here;
 }
 
-/* Runs after the program's own destructors, and those of libraries that use this one. */
+/* Closes the profile, after the destructors of the program and of libraries that use libcairn. */
 __attribute__((destructor(101))) static void end_process(void)
 {
     if (cairn_priv_process_is_unseen())
@@ -233,8 +233,8 @@ bool cairn_priv_process_file_can_fetch(void)
 
 /* ---- threads ---- */
 
-/* Other destructors of this thread may still record, and each round may add more: so the strand
- * ends in the last round but one. */
+/* Ends the thread's strand in the last round of destructors but one, because other destructors may
+ * record until then. */
 static void end_thread(void *value)
 {
     enum { LAST_BUT_ONE = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -246,7 +246,8 @@ static void end_thread(void *value)
     crn_own.over = true;
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return;
-    pthread_mutex_lock(&lock); /* the process may end meanwhile and close lanes without an owner */
+    pthread_mutex_lock(&lock); /* the end of the process may be closing the lane, if it has no
+                                  owner */
     if (!ended)
         cairn_lane_close(cairn_strand_lane(strand));
     pthread_mutex_unlock(&lock);
@@ -285,7 +286,7 @@ cairn_strand *cairn_priv_thread_begin(void)
     crn_own.busy = true;
     cairn_strand *strand = open_strand();
     crn_own.busy = false;
-    crn_own.over = !strand; /* without memory, it is not tried again */
+    crn_own.over = !strand; /* do not try again without memory */
     crn_thread_set_strand(strand);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;

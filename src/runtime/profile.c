@@ -23,8 +23,8 @@ static void begin_clock(cairn_profile *profile)
     header->first = crn_profile_read_moment(profile);
 }
 
-/* Calibrates the time stamp counter by what has passed since begin_clock, at least some
- * microseconds; later points make it more accurate. */
+/* Calibrates the time stamp counter from the time since begin_clock, which must be at least
+ * CALIBRATION_NS; later points make it more accurate. */
 static void calibrate_clock(cairn_profile *profile)
 {
     enum { CALIBRATION_NS = 50000 };
@@ -38,7 +38,7 @@ static void calibrate_clock(cairn_profile *profile)
                                 (double)(last->monotonic_ns - header->first.monotonic_ns);
 }
 
-/* Returns a period, or `otherwise` if it is 0, limited so that sums cannot overflow. */
+/* Returns the period, or `otherwise` if it is 0; limits it so that sums cannot overflow. */
 static uint64_t within(uint64_t period, uint64_t otherwise)
 {
     const uint64_t longest = (uint64_t)1 << 60;
@@ -84,7 +84,7 @@ static void take_options(cairn_profile *profile, const cairn_options *options)
     header->context_budget = profile->context_budget;
 }
 
-/* Returns an id that no other profile of this process has. */
+/* Returns an id for `names` that no other profile of this process has. */
 static uint32_t draw_names(void)
 {
     static uint32_t last;
@@ -159,7 +159,7 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     crn_profile_put_first(profile, options);
     if (options->spans)
         crn_ids_begin(profile);
-    /* Makes space for one lane now, so that an open profile can always count. */
+    /* Makes one lane now, so that an open profile can always count. */
     bool lane = crn_lane_new(profile) != NULL;
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
@@ -188,8 +188,8 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     return error;
 }
 
-/* Returns true if the options go together. A timer cannot sample wall time: it would interrupt
- * waits. */
+/* Returns true if the options are valid, also together. A timer cannot sample wall time: its
+ * signals would interrupt waits. */
 static bool are_right(const cairn_options *options)
 {
     return options->size >= sizeof *options && options->wall <= CAIRN_WALL_EXACT &&

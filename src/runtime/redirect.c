@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Redirects a strand to another profile for a while, as MLton's Profile.withData makes other data
- * current while a function runs. The stack is the same in the other profile's graph; on return,
- * the strand takes the stack as it is then.
+ * current while a function runs. The other profile gets a strand with the same stack in its own
+ * graph. On return, the strand takes over that strand's stack.
  *
- * A lane and its stand-ins in other profiles share time: at most one strand of all of them is
- * current. A current strand that records nothing is remembered as silent.
+ * A lane and its stand-ins in other profiles share time: at most one strand of all these lanes is
+ * current. If the current strand records nothing, it is the lane's `silent`.
  */
 #include <errno.h>
 
@@ -51,7 +51,7 @@ static size_t held_by(const cairn_strand *strand)
     return cairn_strand_depth(strand) - strand->lost;
 }
 
-/* Returns the corresponding record in the other graph; the root without memory. */
+/* Returns the record in the graph of `to` for the path of `record`; the root without memory. */
 static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
 {
     crn_translation *translation = crn_crossing_find(from, to);
@@ -64,7 +64,7 @@ static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
     return there ? there : CRN_RECORD_ROOT;
 }
 
-/* Makes space for frames; returns for how many there is memory. */
+/* Makes space for `held` frames. Returns how many of them fit, which are fewer without memory. */
 static size_t reserve(cairn_strand *strand, size_t held)
 {
     while ((size_t)(strand->end - strand->stack) <= held)
@@ -83,8 +83,8 @@ static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_
         strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
-/* Copies the stack of `from` to `to`. A common prefix stays, because the other graph may have
- * folded it. */
+/* Copies the stack of `from` to `to`. Keeps the frames of `to` up to the first that differs from
+ * those of `from`, because the graph of `from` may have folded their contexts. */
 static void move_stack(cairn_strand *from, cairn_strand *to)
 {
     cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
@@ -160,7 +160,8 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     return away;
 }
 
-/* Copies the stack back; of a stack of blocks, its height. */
+/* Ends a redirection: copies the stack back, or only its height to a strand that keeps a stack of
+ * blocks. Returns the original strand. */
 static cairn_strand *come_back(cairn_strand *away)
 {
     cairn_strand *back = away->origin;

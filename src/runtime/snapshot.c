@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes a closed capture of everything recorded so far, while the program goes on: reads the
- * profile's own file like any reader, and writes what was read.
+ * profile's own file as any reader does, and writes what it read.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,10 +18,10 @@ typedef struct copying {
     crn_reader reader;
     crn_capture capture;
     uint64_t generation;
-    cairn_error error; /* the first error of either */
+    cairn_error error; /* first error of the reader or the new capture */
 } copying;
 
-/* Reads up to `most` bytes of a section; free them. */
+/* Reads up to `most` bytes of a section; free them with crn_free. */
 static crn_bytes take(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metric,
                       uint64_t most)
 {
@@ -67,7 +67,7 @@ static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
     }
 }
 
-/* Sets the figures of a lane that has not carried out a reset yet to 0. */
+/* Sets the copied figures of a lane to 0 that has not carried out the last reset yet. */
 static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *records)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .generation = generation};
@@ -77,7 +77,7 @@ static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *
         link[r].wall = record[r].calls = record[r].ticks = 0;
 }
 
-/* Copies spans and their details, if there are any. */
+/* Copies a whole section, such as spans, if the lane has it. */
 static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
 {
     crn_bytes bytes = take(c, kind, lane, 0, c->reader.file_size);
@@ -108,7 +108,7 @@ static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
         disk->used = 0;
 }
 
-/* Copies as many records as the lane had when its header was read. */
+/* Copies a lane, with as many records as it had when its header was read. */
 static void copy_lane(copying *c, uint32_t lane)
 {
     crn_disk_lane disk = {0};
@@ -193,11 +193,11 @@ static bool open_reader(copying *c, cairn_profile *profile)
 
 static void close_reader(copying *c)
 {
-    c->reader.file = -1; /* owned by the profile */
+    c->reader.file = -1; /* the profile keeps the file open */
     crn_reader_close(&c->reader);
 }
 
-/* Copies the lanes, then the tables, so that these have the blocks that the lanes refer to. */
+/* Copies the lanes, then the tables, so that the tables have all blocks that the lanes refer to. */
 static void copy_all(copying *c, cairn_profile *profile)
 {
     if (open_reader(c, profile)) {
@@ -224,7 +224,7 @@ static bool is_own(cairn_profile *profile, const char *path)
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-/* Sets `*again` if there was a reset meanwhile. */
+/* Writes the snapshot once. Sets `*again` if a reset came in between. */
 static cairn_error write_once(cairn_profile *profile, const char *path, bool *again)
 {
     copying c = {0};

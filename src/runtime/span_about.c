@@ -32,7 +32,7 @@ void cairn_span_number(cairn_strand *strand, cairn_key key, double value)
         crn_timing_attribute(strand, CRN_HISTOGRAM_NUMBER, key, bits, NULL);
 }
 
-/* Adds a text as details, 16 bytes each. The first is `first`, the others continue it. */
+/* Adds a text as details of 16 bytes. The first detail is `first`, the others are of kind MORE. */
 static void put_text(cairn_strand *strand, crn_disk_detail first, const char *value, size_t length)
 {
     do {
@@ -62,7 +62,8 @@ void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
         crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, value);
 }
 
-/* Reads the first bytes of a name. The strings may move while another thread adds to them. */
+/* Reads the first bytes of a stored text. Takes the lock, because the strings move when another
+ * thread adds to them. */
 static size_t read_name(cairn_profile *profile, cairn_text text, char bytes[CRN_HISTOGRAM_TEXT_MAX])
 {
     crn_profile_lock(profile);
@@ -83,7 +84,7 @@ void cairn_span_name(cairn_strand *strand, cairn_key key, cairn_text text)
     crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, bytes);
 }
 
-/* Adds an edge with the present moment, which for a wait is its end. */
+/* Adds an edge with the present moment, which is the end of a wait. */
 static void add_edge(cairn_strand *strand, crn_detail_kind kind, cairn_span other)
 {
     uint32_t number = other ? crn_spans_innermost(strand) : 0;
@@ -107,7 +108,8 @@ void cairn_span_follows(cairn_strand *strand, cairn_span other)
 
 /* ---- what happens at a moment ---- */
 
-/* Returns the span that a moment belongs to; 0 if there is none, or if recording is off. */
+/* Returns the number of the span that an event now belongs to. Returns 0 before the lane's first
+ * span and while recording is off. */
 static uint32_t span_now(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -130,7 +132,7 @@ void cairn_counter_set(cairn_strand *strand, cairn_key key, double value)
     crn_spans_put_detail(crn_lane_of(strand), detail);
 }
 
-/* Returns the number of the event's span, 0 if it was not recorded. */
+/* Records an event. Returns the number of its span; 0 if it is not recorded. */
 static uint32_t put_event(cairn_strand *strand, cairn_level level, cairn_text text)
 {
     uint32_t number = span_now(strand);

@@ -13,7 +13,7 @@ struct cairn_view {
     crn_snapshot snapshot;
     cairn_block_info *blocks;
     cairn_cost *costs;
-    cairn_block *path; /* of the visited context */
+    cairn_block *path; /* path of the visited context */
     uint32_t path_room;
 };
 
@@ -60,7 +60,7 @@ static cairn_error fill(cairn_view *view, cairn_profile *profile)
     if (!crn_reader_open_file(&reader, crn_capture_file(&profile->capture), "the capture", &error))
         return (cairn_error)error.code;
     bool taken = crn_snapshot_take(&view->snapshot, &reader, true, &error);
-    reader.file = -1; /* owned by the profile */
+    reader.file = -1; /* the profile keeps the file open */
     crn_reader_close(&reader);
     if (!taken)
         return (cairn_error)error.code;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * cairn_pthread_create and cairn_pthread_join. The created thread adopts a hand-off of its creator,
- * so its spans are children of the creator's span; a join records that it waited for the thread's
- * span.
+ * so its spans are children of the creator's span; a join records that the joiner's span waited for
+ * the thread's span.
  *
- * A list of threads leads from a pthread_t to the span. A pthread_t may be used again as soon as
- * its thread has been joined, also by code that knows nothing of this list: so entries can be
- * stale.
+ * A list of threads leads from a pthread_t to the thread's span. A pthread_t may be reused as soon
+ * as its thread has been joined, also by a thread or a join that knows nothing of this list: so
+ * entries can be stale.
  */
 #include <cairn/scope.h>
 #include <cairn/wrap.h>
@@ -23,8 +23,8 @@
  * itself, the list of threads that were not joined, its joiner. */
 typedef struct started {
     pthread_t thread;
-    uint64_t number;              /* in the order of creation */
-    struct started *const *owner; /* the thread's `this_thread` */
+    uint64_t number;              /* numbered in the order of creation */
+    struct started *const *owner; /* address of the thread's `this_thread` */
     cairn_span span;              /* of the thread's whole run; atomic */
     cairn_handoff handoff;
     void *(*run)(void *argument);
@@ -38,19 +38,21 @@ typedef struct started {
 /* A thread that is in cairn_pthread_join. */
 typedef struct joining {
     pthread_t thread;
-    uint64_t
-        before;     /* the joined thread has a lower number: it was created before the join began */
-    started *found; /* the joined thread; NULL: not known yet */
+    uint64_t before; /* the joined thread has a lower number, because it was created before the join
+                        began */
+    started *found;  /* the joined thread; NULL: not known yet */
     struct joining *next;
 } joining;
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* as process.c has it */
-static started *threads; /* threads that were not joined; under lock */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* recursive for the reason in
+                                                                         process.c */
+static started *threads; /* threads that are not joined yet; under lock */
 static joining *joins;   /* under lock */
 static uint64_t created; /* atomic */
 
-/* The calling thread's entry. A thread with the same pthread_t as one that ended has its
- * thread-local variables at the same place, with another value: that tells them apart. */
+/* The calling thread's entry. If a new thread reuses a pthread_t, its thread-local variables are at
+ * the same place as those of the old thread, but with other values: so `*owner` tells whether an
+ * entry is stale. */
 static __thread started *this_thread __attribute__((tls_model("initial-exec")));
 
 void crn_wrap_lock(void)
@@ -63,7 +65,7 @@ void crn_wrap_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Ends a use. */
+/* Ends one user's use. */
 static void let_go(started *own)
 {
     if (own && __atomic_sub_fetch(&own->users, 1, __ATOMIC_ACQ_REL) == 0)
@@ -72,8 +74,8 @@ static void let_go(started *own)
 
 /* ---- the list ---- */
 
-/* Removes a thread from the list and returns it, NULL if it is not there. The list's use becomes
- * the caller's. */
+/* Removes a thread from the list and returns it; NULL if the list lacks it. The caller takes over
+ * the list's use. */
 static started *take(pthread_t thread)
 {
     started **place = &threads;
@@ -91,16 +93,16 @@ static void insert(started *own)
     threads = own;
 }
 
-/* Makes the thread the one that the join waits for. */
+/* Notes that the join waits for this thread. */
 static void use(joining *join, started *own)
 {
     join->found = own;
     __atomic_add_fetch(&own->users, 1, __ATOMIC_RELAXED);
 }
 
-/* Adds the calling thread to the list, before it runs the program's code. A join that has begun
- * already learns of it: the creator may have passed its pthread_t on before pthread_create
- * returned. An entry with the same pthread_t is of a thread that has ended. */
+/* Adds the calling thread to the list before it runs the program's code. Tells joins that wait for
+ * it already: they may have got its pthread_t before pthread_create returned. Removes an entry with
+ * the same pthread_t, whose thread has ended. */
 static void put(started *own)
 {
     pthread_mutex_lock(&lock);
@@ -113,8 +115,8 @@ static void put(started *own)
     let_go(old);
 }
 
-/* Returns true if the entry is not stale. Its thread has not been joined, or another one has its
- * pthread_t, so the memory of thread-local variables exists. */
+/* Returns true if the entry is not stale. `*owner` can be read: a thread with this pthread_t, the
+ * entry's or a later one, exists until it is joined. */
 __attribute__((no_sanitize("thread"))) static bool is_that(const started *own)
 {
     return __atomic_load_n(own->owner, __ATOMIC_RELAXED) == own;
@@ -137,8 +139,8 @@ static void begin_join(joining *join)
     let_go(stale);
 }
 
-/* Ends a join; takes the joined thread off the list. By now the list may have another thread with
- * the same pthread_t, which stays. */
+/* Ends a join, and takes the joined thread off the list. A newer thread with the same pthread_t
+ * stays on the list. */
 static void end_join(joining *join, bool joined)
 {
     pthread_mutex_lock(&lock);
@@ -156,7 +158,7 @@ static void end_join(joining *join, bool joined)
     let_go(own);
 }
 
-/* The joiner is cancelled. */
+/* Ends a join whose caller is cancelled. */
 static void give_up(void *join)
 {
     end_join(join, false);
@@ -166,7 +168,7 @@ static void give_up(void *join)
 void crn_wrap_forget(void)
 {
     started *all = threads;
-    /* In the child the owner has another thread number and could not unlock it. */
+    /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     threads = NULL;
     joins = NULL;
@@ -188,7 +190,7 @@ typedef struct running {
     cairn_scope scope;
 } running;
 
-/* Also called if the thread calls pthread_exit or is cancelled. */
+/* Ends the thread's span and adoption, also if it calls pthread_exit or is cancelled. */
 static void end_thread(void *data)
 {
     running *own = data;
