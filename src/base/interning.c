@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Strings are in chunks that never move. The table has their numbers plus one. */
+/* Strings are stored in arenas, which never move. The table holds the strings' numbers plus one. */
 enum { ARENA_SIZE = 64 * 1024 };
 
 typedef struct arena {
@@ -113,7 +113,7 @@ uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t le
 
 const char *crn_intern(crn_interning *interning, const char *text, size_t length)
 {
-    /* two statements, because crn_intern_number may move the entries */
+    /* not in one expression: crn_intern_number may move the entries */
     uint32_t number = crn_intern_number(interning, text, length);
     return interning->entries[number].text;
 }

@@ -44,7 +44,8 @@ static void give(void *memory)
         crn_pool_give(memory);
 }
 
-/* Number of the call that fails, counted down; 0: none, 1: each call fails from now on. */
+/* Number of the call that fails first, counted down; 0: no call fails; 1: each call fails from now
+ * on. */
 static uint64_t fail_at;
 
 static int fails(void)
@@ -81,7 +82,7 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
     return memory;
 }
 
-/* Resolved when the library is loaded; see crn_is_same in memory.h. */
+/* A pointer, so that memcmp is resolved when the library is loaded; see crn_is_same in memory.h. */
 static int (*const volatile compare)(const void *one, const void *other, size_t size) = memcmp;
 
 bool crn_is_same(const void *one, const void *other, size_t size)
@@ -127,7 +128,7 @@ static void *try_pages(size_t size, int protection)
     if (memory == MAP_FAILED)
         memory = NULL;
     else
-        madvise(memory, size, MADV_NOHUGEPAGE); /* fails on kernels without huge pages, which is
+        madvise(memory, size, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses, which is
                                                    harmless */
     errno = saved;
     return memory;

@@ -7,16 +7,16 @@
 #include <sys/mman.h>
 
 /* Header of an allocation. Allocations up to LARGE are never unmapped, so a thread that loses the
- * race for one may still read it. */
+ * race for one may still read its header. */
 typedef struct head {
     uint64_t size;     /* in bytes, header included */
-    struct head *next; /* next free one in the list; atomic */
+    struct head *next; /* next free allocation in the list; atomic */
 } head;
 
 enum {
     LEAST = 32,
     STEPS = 4,       /* size classes between two powers of two */
-    LARGE = 1 << 13, /* larger allocations are mapped on their own, so that outgrown ones do not
+    LARGE = 1 << 13, /* larger allocations are mapped on their own, so that outgrown tables do not
                         stay in lists */
     CLASSES = 9 * STEPS,
     CHUNK = 1 << 16, /* allocations are cut from chunks; also their alignment */
@@ -26,8 +26,9 @@ enum {
 
 static const uint64_t MOST = (uint64_t)1 << (ADDRESS_BITS - 1);
 
-/* Lists of free allocations, by size class. The upper bits of each word count changes, so that
- * compare-and-exchange fails if the list was changed and then got the same first element (ABA). */
+/* Lists of free allocations, by size class. The upper bits of each word count changes of the list,
+ * so that compare-and-exchange fails if the list changed but has the same first element again
+ * (ABA). */
 static uint64_t lists[CLASSES]; /* atomic */
 
 static int power_of(uint64_t size)
@@ -35,7 +36,7 @@ static int power_of(uint64_t size)
     return 63 - __builtin_clzll(size); /* the word has 64 bits */
 }
 
-/* Rounds up to a size class: a multiple of 16, the alignment of malloc. */
+/* Rounds a size up to a size class, which is a multiple of 16, the alignment of malloc. */
 static uint64_t rounded(uint64_t size)
 {
     if (size <= LEAST)
@@ -101,14 +102,15 @@ static head *map_chunk(void)
     return (head *)(void *)(pages + before);
 }
 
-/* Address of the unused rest of the current chunk, which ends at the next multiple of CHUNK. A
- * multiple of CHUNK means that nothing is left. Atomic. Chunks are never unmapped, so no value
- * repeats (no ABA). */
+/* Address of the unused rest of the current chunk, which ends at the next multiple of CHUNK. At a
+ * multiple of CHUNK nothing is left. Atomic. Chunks in use are never unmapped, so no value repeats
+ * (no ABA). */
 static uint64_t frontier;
 
 static head *cut(uint64_t size)
 {
-    uint64_t at = __atomic_load_n(&frontier, __ATOMIC_ACQUIRE); /* whoever set it made the pages */
+    uint64_t at = __atomic_load_n(&frontier, __ATOMIC_ACQUIRE); /* acquires the pages from the
+                                                                   thread that mapped them */
     for (;;) {
         bool fits = at % CHUNK && CHUNK - at % CHUNK >= size;
         head *block = fits ? (head *)(uintptr_t)at : map_chunk();
@@ -146,7 +148,8 @@ void crn_pool_give(void *memory)
         put(list_of(block->size), block);
 }
 
-/* The thread sanitizer does not know mremap: it takes the memory for what was there before. */
+/* The thread sanitizer does not know mremap: it takes moved memory for what was at its address
+ * before. */
 #ifdef __SANITIZE_THREAD__
 enum { MOVES_PAGES = false };
 #else

@@ -28,7 +28,7 @@ static size_t sequence_length(const unsigned char *bytes)
     } else {
         return 0;
     }
-    /* A NUL byte fails this test, so nothing behind the end is read. */
+    /* A NUL byte fails the test, so nothing behind the end of the text is read. */
     if (bytes[1] < low || bytes[1] > high)
         return 0;
     for (size_t i = 2; i < length; i++)

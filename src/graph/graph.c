@@ -10,7 +10,8 @@
 
 enum {
     EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries; powers of two */
-    EDGES_ROOMY = CRN_FIRST(1 << 11, 4), /* entries: up to this size there are 16 for each edge */
+    EDGES_ROOMY = CRN_FIRST(1 << 11, 4), /* entries: up to this size the cache has 16 for each
+                                            edge */
     EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
@@ -20,11 +21,11 @@ enum {
 
 /* ---- edges of a context ----
  *
- * A context's callee entry for a class of blocks (cairn_priv_callee_index) is empty only if no edge
- * of that class leaves the context. If there is one, the entry leads to it. If there are several,
- * the entry leads to any of them, and all are in the index. So most edges need no index entry: they
- * are found, and known to be new, by a record that is being used anyway. Edges to [folded] are in
- * the index alone: cairn_enter must not find them. */
+ * A callee entry of a context is for a fifth of all blocks (cairn_priv_callee_index). It is empty
+ * only if the context has no edge to such a block. If the context has one such edge, the entry
+ * leads to it. If it has several, the entry leads to any of them, and all are in the index. So most
+ * edges need no index entry: the context's record, which is in use anyway, finds them or shows that
+ * they are new. Edges to [folded] are in the index alone: cairn_enter must not find them. */
 
 static uint32_t *callee_entry(const crn_graph *graph, uint32_t from, cairn_block block)
 {
@@ -43,9 +44,9 @@ uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block
     return crn_index_find(&graph->index, graph->links, from, block);
 }
 
-/* Puts the edge that `entry` of the context `from` leads to into the index, if it is not there. An
- * entry may also lead to a record that is not an edge of the context: fold returns such. Returns
- * false without memory. */
+/* Adds the edge to which `entry` of the context `from` leads to the index, if the index lacks it.
+ * Ignores an entry that leads to a record of another context's edge, as after fold. Returns false
+ * without memory. */
 static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
 {
     const crn_link *links = graph->links;
@@ -59,8 +60,8 @@ static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
     return true;
 }
 
-/* Makes a new edge known to crn_graph_find that shares its callee entry, or leads to [folded].
- * There is capacity in the index. */
+/* Makes a new edge known to crn_graph_find, if it shares its callee entry or leads to [folded]. The
+ * index has capacity. */
 __attribute__((noinline)) static void add_shared_edge(crn_graph *graph, uint32_t record)
 {
     const crn_link *link = &graph->links[record];
@@ -77,8 +78,9 @@ static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
         cached;
 }
 
-/* Returns true if the edge cache should grow. If two edges collide, one of them needs the index
- * each time, so small graphs have many more entries than edges. In large graphs memory counts. */
+/* Returns true if the edge cache should grow. Of two edges that collide, one needs the index each
+ * time, so the caches of small graphs have many more entries than edges. In large graphs memory
+ * matters more. */
 static bool edges_are_many(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
@@ -103,15 +105,15 @@ __attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
     crn_free_table(before, entries * sizeof *before);
 }
 
-/* Most records never have two callees that share an entry, so only those that do use the edge
- * cache, and all of compiled hosts, which search there first. */
+/* Caches a callee in its record. Also puts it into the edge cache if two callees share an entry
+ * there, which is rare, or if the host is a compiled one, which searches there first. */
 __attribute__((noinline)) static void cache_callee(crn_graph *graph, uint32_t record,
                                                    cairn_block block, uint32_t callee)
 {
     uint32_t node_offset = callee * CRN_RECORD_WORDS, *entry = callee_entry(graph, record, block);
     bool shared = !crn_graph_is_no_callee(*entry) && *entry != node_offset;
     if (crn_graph_record(graph, callee)->block == CAIRN_BLOCK_FOLDED)
-        return; /* cairn_enter must not find it */
+        return; /* cairn_enter must not find [folded] */
     if (shared && record == crn_graph_target(graph, record) && !index_callee(graph, record, entry))
         return;
     CAIRN_PRIV_PUT(*entry, node_offset);
@@ -142,8 +144,8 @@ void crn_graph_make_inline_cache(crn_graph *graph)
     __atomic_store_n(&hot->inline_cache, made, __ATOMIC_RELEASE);
 }
 
-/* Empty inline caches of all blocks; if there is no space, of block 0 alone. The choice is
- * permanent, because sites were told where their caches are. */
+/* Empty inline caches of all blocks; without address space, of block 0 alone. The choice is
+ * permanent, because sites have stored where their caches are. */
 static cairn_priv_cache_entry *empty_inline_cache,
     no_inline_cache_of_one[CAIRN_PRIV_INLINE_CACHE_ENTRIES];
 
@@ -213,7 +215,7 @@ static inline bool has_room(crn_graph *graph)
     return false;
 }
 
-/* Makes the new edge `record` from `from` to `block` known to crn_graph_find. */
+/* Makes the new edge `record` from `from` to `block` known to crn_graph_find. Returns `record`. */
 static inline uint32_t put_edge(crn_graph *graph, uint32_t record, uint32_t from, cairn_block block)
 {
     uint32_t *entry = callee_entry(graph, from, block);
@@ -227,7 +229,7 @@ static inline uint32_t put_edge(crn_graph *graph, uint32_t record, uint32_t from
     return record;
 }
 
-/* Returns 0 without space. */
+/* Adds a context. Returns 0 without space. */
 static inline uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block block)
 {
     return has_room(graph) ? put_edge(graph, put_context(graph, from, block), from, block) : 0;
@@ -267,9 +269,9 @@ __attribute__((noinline)) static bool path_reserve(crn_graph *graph, uint32_t le
     return true;
 }
 
-/* Loads the path of `context` into path_blocks and path_contexts. New contexts are often close to
- * each other, so only the difference from the last path is walked. Returns false without memory,
- * and for a context of a lost capture (loss.h), whose depth is 0. */
+/* Loads the path of `context` into path_blocks and path_contexts. Walks only up to the last loaded
+ * path, because new contexts are often close to each other. Returns false without memory, and for a
+ * context of a lost capture (loss.h), whose depth is 0. */
 static inline bool path_load(crn_graph *graph, uint32_t context)
 {
     uint32_t at = graph->links[context].depth, kept = graph->path_length;
@@ -286,15 +288,16 @@ static inline bool path_load(crn_graph *graph, uint32_t context)
 
 typedef uint32_t quad __attribute__((vector_size(16), aligned(4)));
 
-/* Returns all bits set for each of the four places from `at` on that has `block` behind `before`.
+/* Compares the four places from `at` on: sets all bits for each place that has `block` right after
+ * `before`.
  */
 static inline quad compare_four(const uint32_t *at, cairn_block before, cairn_block block)
 {
     return (quad)((*(const quad *)at == block) & (*(const quad *)(at - 1) == before));
 }
 
-/* Returns one past the last place in [low, end) of `block` behind `before`, `low` if there is
- * none. Compares groups, of which the first may begin below `low`. */
+/* Finds the last place in [low, end) with `block` right after `before`. Returns the place + 1;
+ * `low` if no place matches. Compares in groups, the last of which may reach below `low`. */
 static inline uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end,
                                  cairn_block before, cairn_block block)
 {
@@ -314,9 +317,9 @@ static inline uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t 
     return end;
 }
 
-/* If the loaded path followed by `block` ends with two equal halves, returns the context that ends
- * the first half. A half is at most half of the path. The last two blocks of both halves are
- * compared first: they usually differ. */
+/* If the loaded path and `block` end with two equal consecutive runs, returns the context that ends
+ * the first run; otherwise 0. A run is at most half of the path. Compares the last two blocks of
+ * both runs first, as they usually differ. */
 static inline uint32_t find_cycle(const crn_graph *graph, cairn_block block)
 {
     const uint32_t *blocks = graph->path_blocks;
@@ -345,13 +348,14 @@ static uint32_t folded_context(crn_graph *graph)
 {
     if (!graph->folded)
         graph->folded = crn_graph_find(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
-    if (!graph->folded) /* uses the reserved record, which needs no index entry */
+    if (!graph->folded) /* uses the record that RECORDS_RESERVED keeps free; needs no index entry */
         graph->folded = put_context(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
     return graph->folded;
 }
 
-/* Handles an edge that a limit keeps from leading to a new context: it leads to the nearest
- * ancestor with the same block, as in GHC's cost centre stacks, or to [folded]/block. */
+/* Returns a record for an edge that, because of a limit, cannot lead to a new context. The edge
+ * leads to the nearest ancestor with the same block, as in GHC's cost centre stacks, or to
+ * [folded]/block. */
 __attribute__((noinline)) static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
 {
     if (!graph->full && path_load(graph, from)) {
@@ -471,7 +475,7 @@ bool crn_graph_grow_memory(crn_graph *graph, uint64_t records)
     uint64_t grown = size - graph->capacity;
     memset((cairn_priv_record *)base + graph->capacity, 0, grown * sizeof(cairn_priv_record));
     memset(links + graph->capacity, 0, grown * sizeof *links);
-    graph->published = &links[0].wall; /* record 0 is free for this */
+    graph->published = &links[0].wall; /* record 0 is unused otherwise */
     graph->capacity = (uint32_t)size;
     return true;
 }

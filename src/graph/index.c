@@ -45,7 +45,7 @@ void crn_index_put(crn_index *index, const crn_link *links, uint32_t record)
     index->count++;
 }
 
-/* Makes record numbers one bit longer. */
+/* Makes the record numbers in entries one bit longer, at the expense of the hashes. */
 static void lengthen_numbers(crn_index *index)
 {
     uint32_t bit = index->numbers + 1;
@@ -54,7 +54,8 @@ static void lengthen_numbers(crn_index *index)
     index->numbers |= bit;
 }
 
-/* Returns false for links of a capture that was lost: all zeros, which would share one entry. */
+/* Returns false for a link of zeros, as a lost capture has: their edges would all have the same
+ * hash. */
 static bool is_link(const crn_link *link)
 {
     return link->from || link->block;

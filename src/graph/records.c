@@ -10,7 +10,7 @@ void crn_records_free(crn_records *records)
     records->contexts = records->numbers = NULL;
 }
 
-/* Returns true if `record` is a context among the records found valid so far. */
+/* Returns true if `record` is a context and was found valid. */
 static bool is_known(const crn_records *records, uint32_t record)
 {
     return record >= CRN_RECORD_ROOT && record < records->used &&

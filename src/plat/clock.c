@@ -10,7 +10,7 @@
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 
-/* glibc knows: asking the processor takes microseconds on a virtual machine. */
+/* Asks glibc: asking the processor takes microseconds on a virtual machine. */
 bool crn_clock_has_tsc(void)
 {
     return CPU_FEATURE_PRESENT(INVARIANT_TSC);

@@ -16,9 +16,9 @@
 
 #include "base/memory.h"
 
-/* Moves a descriptor to a high number, so that the program's own files keep low ones: near the
- * limit, but below 1024, because the kernel's table is as long as the highest number. Never returns
- * a number of a standard stream, even if these are closed. */
+/* Moves a descriptor to a high number, so that low numbers stay free for the program's own files.
+ * The number is near the limit, but below 1024, because the kernel's table is as long as the
+ * highest number. Never returns the number of a standard stream, even a closed one. */
 static int above_program_files(int file)
 {
     enum { TABLE = 1024 };
@@ -43,7 +43,7 @@ static bool is_same(const crn_file *file, int descriptor)
            status.st_ino == file->inode;
 }
 
-/* Returns true if nothing is at `path`, or an empty file, or one that begins with `magic`.
+/* Returns true if `path` does not exist, or is an empty file or a file that begins with `magic`.
  * Otherwise sets errno. */
 static bool may_replace(const char *path, const char *magic, size_t size)
 {
@@ -61,7 +61,8 @@ static bool may_replace(const char *path, const char *magic, size_t size)
     return false;
 }
 
-/* Returns the path from the root, or `path` itself if the working directory is unknown. */
+/* Returns a copy of `path`, made absolute unless the working directory is unknown; free it. NULL
+ * without memory. */
 static char *absolute(const char *path)
 {
     size_t length = strlen(path);
@@ -95,9 +96,9 @@ static int create_beside(const char *path, char **name)
     return file;
 }
 
-/* Has the file system overwrite blocks in place (btrfs). Otherwise a write to a mapped page needs a
- * new block, and raises SIGBUS if the disk is full, although the file's space was allocated. Other
- * file systems refuse, which does no harm. The file must be empty. */
+/* Has btrfs overwrite blocks in place. Otherwise a write to a mapped page needs a new block, and
+ * raises SIGBUS if the disk is full, although the file's space was allocated. Other file systems
+ * refuse the flag, which does no harm. The file must be empty. */
 static void write_in_place(int file)
 {
     int flags, saved = errno;
@@ -224,7 +225,8 @@ void crn_file_close(crn_file *file)
     *file = (crn_file){.descriptor = -1};
 }
 
-/* Returns true if the file may be so long: writing beyond the limit would raise SIGXFSZ. */
+/* Returns true if the limit on file sizes allows `size` bytes: a write beyond the limit would raise
+ * SIGXFSZ. */
 static bool may_be_as_long(uint64_t size)
 {
     struct rlimit limit;
@@ -235,7 +237,7 @@ static bool may_be_as_long(uint64_t size)
     return false;
 }
 
-/* `flags` are those of pwritev2. */
+/* Writes zeros. `flags` are those of pwritev2. */
 static bool write_zeros(int file, uint64_t offset, uint64_t size, int flags)
 {
     static char nothing[1 << 16];

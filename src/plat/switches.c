@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel writes records into a ring buffer that is mapped; the mapping keeps the event alive
- * when its file is closed.
+ * Reads the records that the kernel writes to a mapped ring buffer. The mapping keeps the event
+ * alive when its file is closed.
  */
 #include "plat/switches.h"
 
@@ -23,7 +23,7 @@ struct crn_switches {
 
 /* ---- the event of wake-ups ---- */
 
-/* Reads a file of an event below tracefs. Returns false if there is none. */
+/* Reads a file of the event sched_waking in tracefs. Returns false if it cannot be read. */
 static bool read_event(const char *name, char *text, size_t size)
 {
     static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -41,10 +41,11 @@ static bool read_event(const char *name, char *text, size_t size)
     return false;
 }
 
-/* The offset of the woken thread's number in a record of sched_waking; 0: not read yet. */
+/* The offset of the woken thread's id in a record of sched_waking; 0: not known yet. */
 static uint32_t woken_at;
 
-/* Returns the number of the event, 0 if it cannot be used. */
+/* Returns the number of the event sched_waking, and sets woken_at; 0 if the event cannot be
+ * used. */
 static uint64_t wake_event(void)
 {
     enum { DECIMAL = 10, LAST = 128 };
@@ -84,7 +85,7 @@ crn_switches *crn_switches_open(pid_t thread)
     struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE,
                                     .config = PERF_COUNT_SW_DUMMY,
                                     .sample_type = PERF_SAMPLE_TIME,
-                                    .exclude_kernel = 1, /* otherwise it needs a privilege */
+                                    .exclude_kernel = 1, /* without this it needs a privilege */
                                     .context_switch = 1};
     return open_event(&event, thread);
 }
@@ -106,10 +107,10 @@ void crn_switches_close(crn_switches *switches)
 
 /* ---- reading ---- */
 
-/* A record of the kernel, as far as it is read. */
+/* The begin of a record of the kernel, as far as this file reads it. */
 typedef struct record {
     struct perf_event_header header;
-    uint64_t at; /* in CRN_SWITCH_LOST's there is something else */
+    uint64_t at; /* time stamp, except in PERF_RECORD_LOST */
     uint32_t raw_size;
     uint8_t raw[160];
 } record;
@@ -122,7 +123,7 @@ static void copy_from(const crn_switches *switches, uint64_t from, void *to, siz
     memcpy((uint8_t *)to + first, ring, size - first);
 }
 
-/* Returns false if the thread did not wake anyone whom the record names. */
+/* Reads a wake-up. Returns false if the record does not hold the woken thread's id. */
 static bool read_wake(const record *record, crn_switch *next)
 {
     enum { FLAGS = 2, INTERRUPT = 0x08 | 0x10 /* hard, soft */ };
@@ -136,7 +137,7 @@ static bool read_wake(const record *record, crn_switch *next)
     return true;
 }
 
-/* Returns false for records of other kinds. */
+/* Converts a record. Returns false for records of other kinds. */
 static bool understand(const record *record, crn_switch *next)
 {
     *next = (crn_switch){.at = record->at};

@@ -42,8 +42,8 @@ typedef struct wish {
     uint64_t runtime, deadline, period;
 } wish;
 
-/* Asks for short time slices: from Linux 6.12 on, `runtime` of a SCHED_OTHER thread is its slice,
- * and threads with short ones are scheduled sooner. */
+/* Asks for short time slices: from Linux 6.12 on, `runtime` of a SCHED_OTHER thread is its time
+ * slice, and threads with short slices are scheduled sooner. */
 void crn_thread_be_prompt(void)
 {
     enum { TURN_NS = 200000, PROMPT = -10 };
@@ -64,7 +64,7 @@ unsigned crn_thread_cores(void)
 {
     enum { MOST = 1 << 16 };
     unsigned cores = 0;
-    /* The kernel refuses a set that is smaller than its own. */
+    /* The kernel refuses a set that is smaller than its own set. */
     for (size_t room = 1024; room <= MOST && !cores; room *= 2) {
         cpu_set_t *set = CPU_ALLOC(room);
         if (set && sched_getaffinity(0, CPU_ALLOC_SIZE(room), set) == 0)
@@ -74,7 +74,8 @@ unsigned crn_thread_cores(void)
     return cores ? cores : 1;
 }
 
-/* Reads the begin of a file below /proc about a thread of this process. False: there is none. */
+/* Reads the begin of a file in /proc about a thread of this process. Returns false if it cannot be
+ * read. */
 static bool read_about(pid_t thread, const char *name, char *text, size_t size)
 {
     char path[48];
@@ -88,7 +89,7 @@ static bool read_about(pid_t thread, const char *name, char *text, size_t size)
     return got > 0;
 }
 
-/* Reads the thread's state, which follows its name in brackets; the name may contain brackets
+/* Reads the thread's state, which follows its name in parentheses; the name may contain parentheses
  * itself. */
 bool crn_thread_is_runnable(pid_t thread)
 {
@@ -99,7 +100,7 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
-/* "CPU READY TURNS", in nanoseconds. */
+/* Reads the second number of "CPU READY TURNS"; the first two are in nanoseconds. */
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
 {
     enum { DECIMAL = 10 };
@@ -112,7 +113,7 @@ bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
     return second != NULL;
 }
 
-/* Returns 0 if unknown. */
+/* Returns the number of threads of this process; 0 if unknown. */
 static unsigned count_threads(void)
 {
     enum { DOTS = 2 };
@@ -125,8 +126,8 @@ bool crn_thread_is_alone(void)
     return count_threads() == 1;
 }
 
-/* Returns false for a thread that has ended but still exists, such as the main thread while others
- * run: it has no executable. Opens no file. */
+/* Returns false for a thread that has ended but still exists, such as the main thread while other
+ * threads run: such a thread has no executable. Opens no file. */
 static bool has_program(pid_t thread)
 {
     char path[48], program[8];
@@ -156,7 +157,8 @@ int crn_thread_first_exit_status(void)
     return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
-/* Closes descriptors, in a table of the calling thread's own. */
+/* Gives the calling thread a file table of its own, and closes the descriptors from `first` to
+ * `last` in it. */
 static bool close_apart(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Abandons a lane. Its shared memory is then a root, [folded], and nothing else: using its strands
- * does no harm and records nothing.
+ * Abandons a lane: gives it a static graph of a root and [folded], so that events on its strands do
+ * no harm and record nothing.
  */
 #include "runtime/span.h"
 
@@ -31,7 +31,8 @@ static void bury_graph(crn_graph *graph)
                          .index = {.entries = index}};
 }
 
-/* Forgets the calling thread, or one that has ended. */
+/* Takes the lane from its owner: the calling thread, or a thread that does not exist in this
+ * process. */
 static void forget_thread(cairn_lane *lane)
 {
     if (lane->owner == crn_thread_self())
@@ -41,8 +42,8 @@ static void forget_thread(cairn_lane *lane)
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
 }
 
-/* Makes the lane one that records nothing. Its memory is never used again: another thread may have
- * been changing it. */
+/* Makes the lane record nothing. Never uses or frees its memory again: another thread may have been
+ * changing it. */
 void crn_lane_abandon(cairn_lane *lane)
 {
     static crn_disk_lane disk;

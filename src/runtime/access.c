@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Returns the lane or profile of an object, and columns of a lane for hosts that add to them
- * directly.
+ * Returns the lane of a strand, the profile of a lane, and columns of a lane for hosts that add to
+ * them directly.
  */
 #include "runtime/runtime.h"
 
@@ -24,7 +24,7 @@ uint64_t *cairn_context_counters(cairn_lane *lane, cairn_metric metric, cairn_co
     if (crn_profile_mode(lane->profile) == CRN_MODE_OFF ||
         metric >= __atomic_load_n(&lane->profile->metric_count, __ATOMIC_RELAXED))
         return NULL;
-    crn_lane_charge(lane, context, metric, 0); /* allocates the column */
+    crn_lane_charge(lane, context, metric, 0); /* charges nothing, but allocates the column */
     const crn_section *column = lane->columns[metric];
     if (!column || column->mapped / sizeof(uint64_t) <= context)
         return NULL;

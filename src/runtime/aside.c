@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the calling thread may have a strand.
+ * The calling thread's strand, and whether it may have one.
  */
 #include "runtime/process.h"
 
@@ -40,15 +40,15 @@ void crn_process_refuse_strand(bool refuse)
 
 /* ---- threads without a strand ---- */
 
-/* The thread's strand before the first of nested pairs. */
+/* What cairn_priv_strand_aside took from the thread, and the number of pairs that are open. */
 static __thread struct {
     int depth;
     bool busy;
     cairn_strand *strand;
 } aside __attribute__((tls_model("initial-exec")));
 
-/* Takes the strand from the thread. A signal handler, and a fork in it, may come between any two
- * steps. */
+/* Takes the strand from the thread. A signal handler, or a fork in a handler, may run between any
+ * two steps. */
 void cairn_priv_strand_aside(void)
 {
     if (aside.depth) {

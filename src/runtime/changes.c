@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processes changes announced to a lane, at its next event: recording switched on or off, a reset,
- * a fork.
+ * Processes changes that were announced to a lane, at its next event: a switch of recording on or
+ * off, a reset, a fork.
  */
 #include "runtime/runtime.h"
 
-/* Begins the lane anew in a child of fork, once there is a capture of the child's. */
+/* Makes the child's capture if recording is on, and begins the lane anew in it. Without a capture
+ * switches ticks off. */
 static void apply_fork(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;

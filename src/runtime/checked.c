@@ -14,7 +14,7 @@ static const char *name_of(const cairn_profile *profile, cairn_block block)
     return profile->strings.base + ((const crn_disk_block *)profile->blocks.base)[block].name;
 }
 
-/* Notes the first mismatch: others usually follow from it. */
+/* Adds a note about the first mismatch; further mismatches usually follow from it. */
 static void note_mismatch(cairn_profile *profile, cairn_block left, cairn_block current)
 {
     if (__atomic_exchange_n(&profile->mismatched, true, __ATOMIC_RELAXED))
@@ -29,8 +29,8 @@ static void note_mismatch(cairn_profile *profile, cairn_block left, cairn_block 
     errno = saved;
 }
 
-/* Checks that `block` is current, unless recording was ever switched off: blocks that are entered
- * meanwhile have no context of their own. */
+/* Checks that `block` is current, unless recording was ever switched off: blocks that were entered
+ * while it was off have no context of their own. */
 void cairn_priv_check(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;

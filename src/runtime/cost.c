@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measures the cost of a call and its return, and of a sample, so that reports can show it and the
- * sampler can increase its period. Measured on a separate lane that is in no capture, in the
- * profile's mode.
+ * Measures the cost of a call with its return, and of a sample, so that reports can show it and the
+ * sampler can increase its period. Uses the profile's mode, on a separate lane that is in no
+ * capture.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
     return took;
 }
 
-/* Returns ns per iteration of the fastest batch, which has `count`. */
+/* Returns the ns of one iteration in the fastest batch. A batch has `count` iterations. */
 static double least_time(cairn_strand *strand, uint64_t (*batch)(cairn_strand *), int count)
 {
     uint64_t least = UINT64_MAX;
@@ -55,7 +55,8 @@ static void note_cost(cairn_profile *profile, const char *key, double ns)
     crn_profile_add_note(profile, key, text);
 }
 
-/* Measures on a strand; NULL: there is no memory for one. */
+/* Measures on a strand, and adds the notes. Without memory `strand` is NULL, and the costs are
+ * 0. */
 static void measure(cairn_profile *profile, cairn_strand *strand)
 {
     note_cost(profile, "call_ns", least_time(strand, time_batch, PAIRS));
@@ -79,8 +80,8 @@ void crn_profile_put_costs(cairn_profile *profile)
                              .alias_budget = profile->context_budget};
     cairn_strand *strand = crn_graph_open(&lane.graph) ? cairn_strand_open(&lane) : NULL;
     measure(profile, strand);
-    cairn_strand *made = strand ? strand : lane.spare; /* spare: opening it failed for lack of a
-                                                          stack */
+    cairn_strand *made = strand ? strand : lane.spare; /* cairn_strand_open leaves a strand without
+                                                          memory for its stack in `spare` */
     if (made) {
         crn_free(made->stack);
         crn_strand_spans_free(made);

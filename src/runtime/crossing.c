@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Identity of a lane's graph, and where contexts of other lanes are in it.
+ * The tag of a lane's graph, and caches from contexts of other lanes to its records.
  */
 #include "base/memory.h"
 #include "runtime/siblings.h"
 #include "runtime/translation.h"
 
-/* Returns a tag that is different for each graph, as the factor is odd, and unlike numbers that
- * programs store: a leave without an enter reads whatever is where its function would have saved
- * the caller. */
+/* Returns a tag that differs between graphs, because FACTOR is odd, and from numbers that programs
+ * usually store: a leave without an enter reads any word in place of a saved caller. */
 uint64_t crn_graph_tag(const cairn_lane *lane)
 {
     enum { FACTOR = 0x5bd1e995, MASK = 0x2b7e1516 };
     return ((lane->serial * FACTOR) ^ MASK) << 32;
 }
 
-/* Cache: where contexts of another lane are in this lane's graph. */
+/* A cache that leads from contexts of another lane to records of this lane. */
 struct crn_crossing {
     uint64_t from; /* serial number of the other lane */
     crn_translation translation;

@@ -47,7 +47,8 @@ cairn_lane *crn_redirect_stop(cairn_strand *strand)
     return lane;
 }
 
-/* Continues at the time up to which `before` was charged, if both have the same clock. */
+/* Starts charging time on the lane: from where `before` was charged up to if both have the same
+ * clock, otherwise from now. */
 static void begin_time(cairn_lane *lane, const cairn_lane *before)
 {
     const cairn_profile *profile = lane->profile, *other = before ? before->profile : NULL;
@@ -88,7 +89,7 @@ void crn_redirect_end(cairn_strand *strand)
     cairn_lane *home = crn_lane_home(crn_lane_of(strand));
     if (home->silent == strand)
         home->silent = NULL;
-    if (strand->origin) { /* the original records nothing until it returns */
+    if (strand->origin) { /* its origin records nothing until the redirection ends */
         if (crn_lane_of(strand)->running == strand)
             home->silent = strand->origin;
         strand->origin->away = NULL;

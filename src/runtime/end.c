@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ends a profile at the end of its process, while other threads may still use it: nothing is freed
- * or unmapped, and later events are not recorded.
+ * Ends a profile at the end of its process. Frees and unmaps nothing, because other threads may
+ * still use the profile; their later events are not recorded.
  */
 #include <errno.h>
 #include <time.h>
@@ -16,7 +16,7 @@ static bool locks_are_free(cairn_profile *profile)
            crn_lock_is_obtainable(&profile->capture.lock);
 }
 
-/* Returns true unless the stack of open spans is being moved. */
+/* Returns true unless the end of the process interrupted a change of the stack of open spans. */
 static bool is_whole(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -33,8 +33,9 @@ static bool is_whole(const cairn_strand *strand)
     return true;
 }
 
-/* Ends a lane of the calling thread, or of none. Helper threads have ended: if its time or graph is
- * locked, the holder was interrupted, and the lane stays as it is. */
+/* Ends a lane of the calling thread or without an owner. Helper threads have ended: if the lane's
+ * time or graph is locked, the end of the process interrupted the holder, and the lane stays as it
+ * is. */
 static void end_lane(cairn_lane *lane)
 {
     if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||

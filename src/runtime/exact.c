@@ -7,8 +7,8 @@
 
 #include <cairn/host.h>
 
-/* Returns true if time can be charged here: reading another clock than the processor's counter
- * would call libc. */
+/* Returns true if this file can charge the time: only the time stamp counter can be read without a
+ * call of libc. */
 static inline bool can_charge(const cairn_strand *strand, const cairn_lane *lane)
 {
     return crn_exact_only_charges(strand, lane) && lane->profile->tsc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A SIGBUS handler for faults in captures (loss.h). It is installed only where a host defines
- * sigaction, so that the program does not see it. Other faults get the program's own action.
+ * sigaction and hides it from the program. Other faults get the program's own action.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,12 +12,12 @@
 #include "capture/loss.h"
 #include "runtime/runtime.h"
 
-/* The C library's own name of sigaction, which hosts do not define. */
+/* The C library's internal name of sigaction, which hosts do not define. */
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
 static bool installed;              /* atomic */
 static bool is_asked;               /* a host's sigaction forwards here; atomic */
-static struct sigaction actions[2]; /* the program's, and a place for its next one */
+static struct sigaction actions[2]; /* the program's action, and a place for its next action */
 static unsigned current;            /* index of the program's action; atomic */
 
 static const struct sigaction *program_action(void)
@@ -39,7 +39,8 @@ static bool is_function(const struct sigaction *action)
 
 /* ---- faults that are the program's ---- */
 
-/* A fault happens again, and a signal that was sent is sent again: both end the process. */
+/* Sets the default action, so that the process ends: a faulting access is repeated, and a signal
+ * that a process sent is sent again. */
 static void end_by_default(int number, const siginfo_t *info)
 {
     __sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -47,7 +48,7 @@ static void end_by_default(int number, const siginfo_t *info)
         syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
-/* With the signals blocked that the kernel would have blocked. */
+/* Calls the program's handler with the signals blocked that the kernel would block. */
 static void call_program(const struct sigaction *action, int number, siginfo_t *info, void *context)
 {
     sigset_t mask = ((const ucontext_t *)context)->uc_sigmask;
@@ -79,7 +80,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 /* ---- actions ---- */
 
-/* Other signals are blocked: their handlers may have events, whose faults would end the process. */
+/* Installs on_fault with the flags of the program's action. Blocks all signals in it: their
+ * handlers may have events, whose faults would end the process. */
 static int install(const struct sigaction *program)
 {
     int theirs = is_function(program) ? program->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK;
@@ -93,7 +95,8 @@ bool cairn_catch_fault(const void *address)
     return crn_capture_catch(address);
 }
 
-/* Calls the function that the program calls. */
+/* Returns true if the sigaction that the program calls forwards to cairn_priv_bus_action. Sets
+ * `now` to the program's action. */
 static bool is_hidden(struct sigaction *now)
 {
     return sigaction(SIGBUS, NULL, now) == 0 && __atomic_load_n(&is_asked, __ATOMIC_ACQUIRE);
@@ -109,7 +112,8 @@ void crn_faults_catch(void)
     __atomic_store_n(&installed, install(&now) == 0, __ATOMIC_RELEASE);
 }
 
-/* An ignored signal stays ignored in programs that this one executes, so it is really ignored. */
+/* If the program ignores the signal, really ignores it, because programs that it executes inherit
+ * that. */
 int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before)
 {
     __atomic_store_n(&is_asked, true, __ATOMIC_RELEASE);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The idle sampler. After QUIET rounds in which no lane had an event, the sampling thread sleeps
- * until the next event of an armed strand wakes it, apart from a few rounds a second for readers.
+ * The idle sampler. After QUIET rounds without an event on any lane, the sampling thread sleeps: it
+ * makes only a few rounds a second, for readers, until the next event wakes it.
  *
- * The sampling process must look as if it had gone on: samples that began anew with each event
- * would never hit the time right after it. So the age of the last sample before the event and the
- * time from the event to the next one are drawn as for a renewal process that has run for long. The
- * context that waited is charged up to the former; it cannot have changed since the last round.
+ * Samples must come as if sampling had gone on: a gap that began with the event would never put a
+ * sample right after it. So the age of the last sample before the event and the time from the event
+ * to the next sample are drawn as for a renewal process that has run for long. The context that
+ * waited is charged up to that last sample; it cannot have changed since the last round.
  */
 #include "runtime/runtime.h"
 
@@ -21,8 +21,8 @@ static double uniform(uint64_t *random)
     return (double)(*random >> 11) * 0x1p-53;
 }
 
-/* Returns an exponential random number with mean 1, by von Neumann's method: uniform numbers are
- * drawn while they decrease; the first is used if their count is odd. */
+/* Returns an exponential random number with mean 1, by von Neumann's method: draws uniform numbers
+ * while they decrease, and uses the first if their count is odd. */
 static double exponential(uint64_t *random)
 {
     for (unsigned whole = 0;; whole++) {
@@ -42,8 +42,9 @@ double crn_sampler_gap(const cairn_profile *profile, uint64_t *random)
     return profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(random) : exponential(random);
 }
 
-/* Splits the gap that contains a random moment. Long gaps contain more moments, so a uniform gap is
- * accepted in proportion to its length; both parts of an exponential one are exponential. */
+/* Draws the two parts into which a random moment splits its gap. A random moment is more often in a
+ * long gap, so a uniform gap is accepted with a probability in proportion to its length. Both parts
+ * of an exponential gap are exponential. */
 static void split_gap(const cairn_profile *profile, uint64_t *random, double *before, double *after)
 {
     if (profile->cpu != CAIRN_CPU_OFF) {
@@ -61,7 +62,8 @@ static void split_gap(const cairn_profile *profile, uint64_t *random, double *be
 
 /* ---- the sampling thread ---- */
 
-/* Returns true if each lane that runs still has its last request: its next event will find it. */
+/* Returns true if each lane with a current strand still has a request, which its next event will
+ * find. */
 static bool are_all_asked(const cairn_profile *profile)
 {
     if (crn_profile_mode(profile) == CRN_MODE_OFF)
@@ -84,11 +86,13 @@ void crn_sampler_rest(cairn_profile *profile, bool quiet)
     double before, after, period = (double)sampler->period_ns;
     split_gap(profile, &sampler->random, &before, &after);
     __atomic_store_n(&sampler->age, (uint64_t)(before * period * profile->clock_per_ns),
-                     __ATOMIC_RELAXED); /* a waker of the sleep before may still read it */
+                     __ATOMIC_RELAXED); /* atomic: a thread that ended the sleep before may still
+                                           read it */
     sampler->rest_ns = (uint64_t)(after * period);
     __atomic_store_n(&sampler->last_before, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&sampler->sleeps, true, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* either we see the event, or its thread sees this */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* either are_all_asked sees the event, or the event's
+                                                thread sees `sleeps` */
     if (!are_all_asked(profile))
         crn_sampler_resume(profile);
 }
@@ -113,7 +117,8 @@ bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t 
 
 /* ---- the program's threads ---- */
 
-/* Returns the time of the last sample before the event that woke the sampler. */
+/* Wakes the sampler at `clock`. Returns the moment of the last sample before; 0 if this thread was
+ * the first to wake it. */
 static uint64_t wake(cairn_profile *profile, uint64_t clock)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -142,15 +147,16 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
     cairn_profile *profile = lane->profile;
     if (!sleeps(profile))
         return;
-    /* Read before the sampler wakes: its next round sets it, even if that skips this lane. */
+    /* Reads `seen_cpu` before it wakes the sampler, whose next round sets it. */
     uint64_t seen = __atomic_load_n(&lane->seen_cpu, __ATOMIC_ACQUIRE);
     uint64_t now = crn_clock_now(profile->tsc), before = wake(profile, now);
     if (before > *clock)
         *clock = before;
     if (!own || profile->cpu == CAIRN_CPU_OFF || profile->how_sampled != CAIRN_SAMPLER_THREAD)
         return;
-    /* If the thread computed all the time since then, it has used as much processor time since the
-     * last round. Processor time before that round may be another context's. */
+    /* If the thread has run ever since `before`, its processor time at `before` was `used - age`.
+     * If that is not above `seen`, it was used before the sampler's last round, perhaps in another
+     * context. */
     uint64_t used = crn_lane_cpu_now(lane);
     uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
     if (used > age && used - age > seen && used - age > *cpu)

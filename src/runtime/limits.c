@@ -47,7 +47,8 @@ void crn_strand_disarm(cairn_strand *strand)
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();
-    /* If another thread has lowered the limits since, an exchange makes its request visible. */
+    /* If another thread has lowered a limit before, the exchange makes its request visible to the
+     * loads below. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? CRN_HIGH_OFF : strand->end,
                               __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);

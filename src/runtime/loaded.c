@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keeps the library loaded while other threads run its code. libcairn.so is linked with -z
- * nodelete; this is for copies of the library inside of plugins.
+ * Keeps the library loaded while other threads run its code. Only copies of the library inside of
+ * plugins need this file: libcairn.so is linked with -z nodelete.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -9,14 +9,14 @@
 #include "runtime/runtime.h"
 
 /* Weak, so that programs without a dynamic linker can be linked. dlopen is looked up at run time,
- * because linkers warn about static programs that contain it. */
+ * because linkers warn if a static program contains it. */
 #pragma weak dladdr1
 #pragma weak dlsym
 
 typedef void *open_function(const char *name, int flags);
 
-/* True for -z nodelete. dlopen would run constructors that have not run yet, so it is not called
- * without need. */
+/* Returns true if the object was linked with -z nodelete. Then dlopen is not called: it would run
+ * constructors that have not run yet. */
 static bool is_never_unloaded(const struct link_map *object)
 {
     for (const ElfW(Dyn) *entry = object->l_ld; entry && entry->d_tag != DT_NULL; entry++)

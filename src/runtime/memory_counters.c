@@ -7,9 +7,9 @@
 
 #include "runtime/runtime.h"
 
-enum { LEAST_NS = 1000000 /* between two values */ };
+enum { LEAST_NS = 1000000 /* ns between two values, at least */ };
 
-/* The profile is complete before its allocations are followed, so no other thread shows yet. */
+/* Needs no lock: no thread follows allocations of the profile yet. */
 void cairn_priv_memory_begin(cairn_profile *profile)
 {
     crn_memory_counters *memory = &profile->memory;
@@ -21,7 +21,8 @@ void cairn_priv_memory_begin(cairn_profile *profile)
     __atomic_store_n(&memory->known, true, __ATOMIC_RELEASE);
 }
 
-/* The allocated bytes can shrink: threads add their parts at different times. */
+/* Sets both counters. `allocated` may be less than before, because threads add their parts at
+ * different times. */
 static void show(cairn_strand *strand, crn_memory_counters *memory, uint64_t now, uint64_t live,
                  uint64_t allocated)
 {

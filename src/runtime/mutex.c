@@ -11,7 +11,7 @@
 
 enum { KEY_MAX = 1024 };
 
-/* Notes once for each profile that spans of the mutex exclude each other. */
+/* Adds the note that spans of the mutex exclude each other, once for each profile. */
 static void note(cairn_mutex *mutex, cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

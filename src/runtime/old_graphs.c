@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * Graphs that a lane had in ancestor processes. Compiled hosts save callers as node offsets in
- * machine frames, which cannot be found at a fork. They are translated when such a frame is left;
- * only the paths of the old graph are needed for that.
+ * machine frames, which cannot be found at a fork. So a saved caller is translated when its frame
+ * is left, for which only the links of the old graph are needed.
  */
 #include "base/memory.h"
 #include "runtime/runtime.h"
 #include "runtime/translation.h"
 
 struct crn_old_graph {
-    uint64_t tag; /* tag of the node offsets saved then */
+    uint64_t tag; /* graph tag of the old graph */
     crn_section section;
     const crn_link *links;
     uint32_t used;
-    crn_translation translation; /* maps to the present graph */
+    crn_translation translation; /* to the present graph */
     struct crn_old_graph *next;
 };
 
@@ -22,7 +22,7 @@ bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
 {
     for (struct crn_old_graph *old = lane->old_graphs; old; old = old->next)
         crn_translation_free(&old->translation);
-    if (!graph->hot.inline_cache && !lane->old_graphs) /* no compiled host */
+    if (!graph->hot.inline_cache && !lane->old_graphs) /* the host is no compiled one */
         return false;
     struct crn_old_graph *old = crn_try_calloc(1, sizeof *old);
     if (!old)

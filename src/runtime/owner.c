@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The owner thread of a lane. A change is noticed when an event comes from another thread, and is
- * exact if the host calls cairn_lane_hand_over. A thread that ends gives up its lanes: its last
- * period is charged even if the host does not close them.
+ * The owner of a lane, a thread. If another thread has a slow event on the lane, it becomes the
+ * owner; times are exact only if the host calls cairn_lane_hand_over before. A thread that ends
+ * releases its lanes: so its last period is charged even if the host does not close them.
  */
 #include <errno.h>
 
@@ -13,14 +13,15 @@ static bool has_key;
 
 /* ---- under the lock ---- */
 
-/* Sends the next thread to the slow path, where it finds that the lane has no owner. */
+/* Releases the lane, and sends the next event to the slow path, where its thread finds that the
+ * lane has no owner. */
 static void let_go(cairn_lane *lane)
 {
     if (!crn_lane_waits(lane))
         crn_lane_charge_rest(lane);
     crn_timer_stop(lane);
     crn_thread_remove(lane);
-    crn_lane_lock(lane); /* so that the sampler does not store what it has just read of this
+    crn_lane_lock(lane); /* so that the sampler does not store what it has just read about this
                             thread */
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
@@ -32,7 +33,7 @@ static void let_go(cairn_lane *lane)
 
 static void take(cairn_lane *lane)
 {
-    bool moved = lane->owner != NULL; /* it changed threads without cairn_lane_hand_over */
+    bool moved = lane->owner != NULL; /* the host did not call cairn_lane_hand_over */
     if (moved) {
         crn_timer_stop(lane);
         crn_thread_remove(lane);
@@ -65,7 +66,7 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end) == 0;
 }
 
-/* Sets the thread-specific value, so that the destructor runs. */
+/* Sets a thread-specific value, so that `end` runs at the thread's end. */
 static void be_told_of_end(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

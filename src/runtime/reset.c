@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resets a lane's figures. A lane is written by its owner alone, so the profile's generation is
- * incremented (turn.c) and each lane follows at its next event. Until then readers treat its
- * figures as 0: whatever they see is of one generation.
+ * Resets a lane's figures. Only the owner writes a lane. So a reset increments the profile's
+ * generation (turn.c), and each lane carries out the reset at its next event. Until then readers
+ * treat the lane's figures as 0: all that they see is of one generation.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contexts of strands that keep only a stack of blocks; stack.c has the method.
+ * Looks up the contexts of strands that keep only a stack of blocks; stack.c explains how.
  */
 #include "runtime/stack.h"
 

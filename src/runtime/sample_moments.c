@@ -5,8 +5,8 @@
 #include "runtime/stream.h"
 
 enum {
-    CHUNK = 512,            /* samples: a multiple of a page */
-    MOST = 64 * 1024 * 1024 /* bytes of a lane */
+    CHUNK = 512,            /* samples in a chunk, whose size must be a multiple of a page */
+    MOST = 64 * 1024 * 1024 /* bytes of samples in a lane */
 };
 
 typedef struct crn_sample_space {
@@ -29,7 +29,7 @@ static crn_sample_space *make(cairn_lane *lane)
     return samples;
 }
 
-/* Takes space for a sample. Returns NULL if there is none. */
+/* Takes space for a sample. Returns NULL without space. */
 static crn_disk_sample *take(crn_sample_space *samples)
 {
     if (samples->next == samples->end) {

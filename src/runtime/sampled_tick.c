@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of ticks: time is cut into intervals of N ticks; in each, one tick is chosen at
- * random, and its context is charged N when the interval is over. docs/SAMPLING.md shows that this
- * is unbiased for any program.
+ * The slow path of ticks. The host's clock is cut into intervals of N ticks. In each interval one
+ * tick is chosen at random, and its context is charged N ticks when the interval is over.
+ * docs/SAMPLING.md shows that this method is unbiased for any program.
  */
 #include "base/random.h"
 #include "runtime/runtime.h"
@@ -13,8 +13,8 @@ static void charge_waiting(cairn_lane *lane, uint64_t amount)
     lane->tick_waiting = 0;
 }
 
-/* Skips intervals that lie within one event: wherever their ticks are chosen, they fall on the
- * current context. So a long event takes no longer than a short one. */
+/* Skips intervals that lie within one call of cairn_tick: whichever of their ticks are chosen, they
+ * fall on the current context. So many ticks take no longer than few. */
 static void skip_whole(cairn_lane *lane, uint32_t record)
 {
     uint64_t period = lane->profile->tick_period;
@@ -25,16 +25,16 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
         charge_waiting(lane, period);
     lane->tick_waiting = record;
     CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, (whole - 1) * period);
-    uint64_t point = crn_random_below(&lane->random, period); /* in the interval that began within
-                                            the event and goes on after it */
+    uint64_t point = crn_random_below(&lane->random, period); /* in the interval that begins within
+                                                                 this call and goes on after it */
     lane->graph.hot.tick_left += (int64_t)(whole * period - lane->tick_point + point);
     lane->tick_point = point;
     lane->disk->tick_samples += whole;
     lane->tick_interval += whole;
 }
 
-/* Handles a tick that takes the slow path only because of an announced change: ticks were exact, so
- * their number is known. */
+/* Handles a tick that announced changes sent to the slow path. If ticks were exact or off before,
+ * their number is known, and is charged as the new mode says. */
 static void apply_changes_at_tick(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -81,7 +81,7 @@ void crn_ticks_finish(cairn_lane *lane)
     if (period == 1)
         return;
     uint64_t seen = lane->tick_interval * period + lane->tick_point - (uint64_t)hot->tick_left;
-    /* The interval of the last sample may be over or not. */
+    /* The interval of the last sample may be over or may still run. */
     uint64_t begun = lane->tick_interval ? (lane->tick_interval - 1) * period : 0;
     uint64_t rest = seen - begun;
     if (lane->tick_waiting) {

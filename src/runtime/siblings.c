@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles with equal blocks. Block numbers are compiled into programs: to redirect a strand to
- * another profile they must be the same there. A profile without space for a block gets it later,
- * before any others, so that numbers never differ.
+ * Siblings: profiles with the same blocks. Block numbers are compiled into programs, so a strand
+ * can be redirected only to a profile with the same numbers. A profile without space for a block
+ * gets the block later, before any other, so that numbers never differ.
  */
 #include "runtime/siblings.h"
 
@@ -18,7 +18,7 @@ void crn_siblings_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Makes the lock anew in a child of fork: another thread may have had it. */
+/* Makes the lock anew in a child of fork: another thread may have held it. */
 void crn_siblings_begin_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -36,8 +36,8 @@ static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t nu
     return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
 }
 
-/* Copies blocks that `to` lacks from `from`. The only place where two profiles are locked at once,
- * under the lock of siblings. */
+/* Copies blocks that `to` lacks from `from`. Returns false without space. Only this function locks
+ * two profiles at once; the caller holds the lock of siblings. */
 static bool level(cairn_profile *to, cairn_profile *from)
 {
     if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))

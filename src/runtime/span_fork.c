@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Open spans at a fork: they are the parent's. What the child does inside of one counts as that
- * span's work, however many of them it has left by then.
+ * Spans that are open at a fork: they are the parent's. What the child does inside of such a span
+ * is the span's work, as remote children.
  */
 #include "base/memory.h"
 #include "runtime/off_core.h"
 #include "runtime/sample_moments.h"
 #include "runtime/span.h"
 
-/* Makes room for the ids of `count` open spans; ids of a grandparent's stay. */
+/* Makes space for the ids of `count` entries; keeps ids of a grandparent's spans. */
 static bool has_room(cairn_strand *strand, size_t count)
 {
     if (count <= strand->forked_room)
@@ -21,8 +21,8 @@ static bool has_room(cairn_strand *strand, size_t count)
     return true;
 }
 
-/* Makes the open spans those of an ancestor process. Spans of trees that are not recorded stay so,
- * as do spans that were dropped. */
+/* Marks recorded open spans as spans of an ancestor process. Spans that are not recorded, for any
+ * reason, stay so. */
 static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
 {
     size_t count = strand->open_spans ? (size_t)(strand->hot.open - strand->open_spans) : 0;
@@ -38,7 +38,8 @@ static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
     }
 }
 
-/* Makes the spans that work was adopted from those of another process: the work stays adopted. */
+/* Replaces the spans in adoptions by their ids, as those of another process: the work stays
+ * adopted. */
 static void leave_adoptions(const cairn_profile *profile, cairn_strand *strand)
 {
     for (uint32_t i = 0; i < strand->adoption_count; i++) {

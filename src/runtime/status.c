@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a profile's header says of its recording: why it is incomplete, and moments by both clocks.
+ * Writes to the capture's header why recording is incomplete, and moments by both clocks.
  */
 #include "capture/loss.h"
 #include "runtime/runtime.h"
@@ -22,7 +22,8 @@ cairn_error cairn_profile_status(const cairn_profile *profile)
     return __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
 }
 
-/* Repeats the readings and takes the fastest, in which nothing interrupted the two clocks. */
+/* Reads both clocks repeatedly, and returns the fastest reading, which was probably not
+ * interrupted. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile)
 {
     enum { READINGS = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes tables of a capture that all lanes share: strings, blocks, metrics, keys, notes. Under the
- * profile's lock.
+ * Writes the tables of a capture that all lanes share: strings, blocks, metrics, keys, notes.
+ * Callers hold the profile's lock.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +74,8 @@ cairn_key crn_profile_add_key(cairn_profile *profile, const char *name)
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
 {
     crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
-    if (!note.key || (*value && !note.value)) /* no space: half a note would say something else */
+    if (!note.key || (*value && !note.value)) /* without space for both, half a note would
+                                                 mislead */
         return false;
     return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
 }

@@ -7,8 +7,8 @@
 #include "plat/thread.h"
 #include "runtime/runtime.h"
 
-/* Protects the threads' lists of lanes, and changes of ownership. Taken before the locks of
- * profiles and captures. */
+/* Protects the threads' lists of lanes, and changes of owners. Take it before the locks of profiles
+ * and captures. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __thread crn_thread crn_this_thread __attribute__((tls_model("initial-exec")));
@@ -21,8 +21,8 @@ void crn_thread_remove(cairn_lane *lane)
     *place = lane->next_owned;
 }
 
-/* Queues for the lock: threads that begin and end in bursts take it again and again, so that tries
- * now and then would always find it taken. */
+/* Waits for the lock rather than trying now and then: threads that begin and end in bursts take it
+ * again and again, and tries could always find it taken. */
 bool crn_lock_is_obtainable(pthread_mutex_t *mutex)
 {
     struct timespec until;
@@ -41,7 +41,7 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane)
         return 0;
     if (lane->owner == crn_thread_self())
         return crn_thread_own_time();
-    /* In a child of fork, a lane has no owner until its first event. */
+    /* thread_clock is 0 in a child of fork until the lane's first event. */
     clockid_t thread = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
     return thread && crn_thread_time(thread, &cpu) ? cpu : 0;
 }
@@ -61,8 +61,8 @@ bool crn_threads_lock_is_obtainable(void)
     return crn_lock_is_obtainable(&lock);
 }
 
-/* Releases the lock in a child of fork, where other threads do not exist, and forgets this one's
- * id: it has another now. */
+/* Releases the lock in a child of fork, and forgets the thread's id, which is another in the
+ * child. */
 void crn_threads_begin_child(void)
 {
     crn_this_thread.id = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Begins the intervals of sampled ticks (sampled_tick.c) of a lane.
+ * Modes of ticks, and the begin of a lane's intervals of sampled ticks (sampled_tick.c).
  */
 #include "base/random.h"
 #include "runtime/runtime.h"

@@ -14,8 +14,8 @@ enum { UNKNOWN_VERSION = 0xff };
 
 /* ---- requester ---- */
 
-/* Writes the header also for an open span that is not recorded: its children in other processes
- * must learn that. */
+/* Writes a header also for an open span that is not recorded, so that its children in other
+ * processes learn of it. */
 bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPARENT_SIZE])
 {
     text[0] = 0;
@@ -42,8 +42,8 @@ bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPA
 
 /* ---- server ---- */
 
-/* Parses `count` lower-case hexadecimal digits, as the standard requires. Returns false
- * otherwise. */
+/* Parses `count` lower-case hexadecimal digits. Returns false for other characters, as the standard
+ * requires. */
 static bool read_digits(const char *text, int count, uint64_t *number)
 {
     *number = 0;
@@ -59,7 +59,7 @@ static bool read_digits(const char *text, int count, uint64_t *number)
     return true;
 }
 
-/* Returns true if the header ends here. Later versions may add fields behind a further "-". */
+/* Returns true if the header ends at `rest`. Later versions may add fields behind another "-". */
 static bool ends_right(const char *rest, uint64_t version)
 {
     return *rest == 0 || (version && *rest == '-');

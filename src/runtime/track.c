@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tracks of devices: a lane for each, whose spans have converted time stamps.
+ * Tracks of devices. Each track has a lane, whose spans have converted time stamps.
  */
 #include <cairn/track.h>
 
@@ -23,7 +23,8 @@ struct cairn_track {
     pair first, last;
     unsigned pairs;
     double error;                       /* clock units */
-    uint64_t last_end, last_device_end; /* of the last span: clock, device's clock */
+    uint64_t last_end, last_device_end; /* end of the last span, by the profile's clock and the
+                                           device's */
     char name[];
 };
 
@@ -80,7 +81,8 @@ static double rate_of(const cairn_track *track)
                      : track->clock_per_tick;
 }
 
-/* Converts a reading of the device's clock; 0 if it lies before any clock. */
+/* Converts a reading of the device's clock to the profile's. Returns 0 if the result would be
+ * negative. */
 static uint64_t convert(const cairn_track *track, uint64_t device)
 {
     double ticks = device >= track->last.device ? (double)(device - track->last.device)
@@ -141,7 +143,7 @@ cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, cairn_place
         CAIRN_PRIV_ADD(lane->disk->misuses, 1);
         return 0;
     }
-    /* A new pair of readings can move what follows to before the last end. */
+    /* A new pair of readings can convert a later time to one before the last span's end. */
     from = from < track->last_end ? track->last_end : from;
     to = to < from ? from : to;
     cairn_handoff_adopt(strand, asked);

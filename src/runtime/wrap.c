@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Jobs that carry their hand-off.
+ * Jobs that carry a hand-off to the thread that runs them.
  */
 #include <cairn/scope.h>
 #include <cairn/wrap.h>
@@ -16,7 +16,7 @@ typedef struct job {
     void *argument;
 } job;
 
-/* Ends the adoption, however the job ends, even by the end of its thread. */
+/* Ends the adoption, also if the job ends by the end of its thread. */
 static void leave(void *adoption)
 {
     cairn_adoption_end(adoption);
@@ -39,7 +39,7 @@ static void run_once(void *data)
 
 static void run_shared(void *data)
 {
-    job own = *(job *)data; /* the job may free it while it runs */
+    job own = *(job *)data; /* a copy, because the job may free `data` while it runs */
     run_adopted(&own);
 }
 
