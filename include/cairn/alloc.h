@@ -30,7 +30,7 @@ extern "C" {
 
 /* Functions of the program's own libcairn, passed to libcairn-alloc. */
 typedef struct cairn_priv_alloc_calls {
-    size_t size; /* of the struct: members may be added */
+    size_t size; /* sizeof this struct, which allows members to be added */
     cairn_lane *(*strand_lane)(const cairn_strand *strand);
     cairn_profile *(*lane_profile)(const cairn_lane *lane);
     cairn_context (*strand_context)(const cairn_strand *strand);
@@ -52,8 +52,9 @@ typedef struct cairn_priv_alloc_calls {
 CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
 CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
-/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read it
- * atomically, until the profile is closed. Thread: any; signal safe. */
+/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read the
+ * generation atomically. The address is valid until the profile is closed. Thread: any; signal
+ * safe. */
 CAIRN_API const uint64_t *cairn_priv_generation(const cairn_profile *profile);
 /* Carries out a pending reset of the lane. Returns the generation. Thread: the lane's; not signal
  * safe. */

@@ -95,7 +95,7 @@ typedef struct cairn_view cairn_view;
 /* Identifies a block within its profile. */
 typedef uint32_t cairn_block;
 
-/* The bottom of every strand's stack. */
+/* The block `[root]`, at the bottom of every strand's stack. */
 #define CAIRN_BLOCK_ROOT ((cairn_block)0)
 /* The block of `[folded]`, below which contexts stand for those that a limit prevented. */
 #define CAIRN_BLOCK_FOLDED ((cairn_block)0xffffffffu)
@@ -159,7 +159,7 @@ typedef enum cairn_sampler {
                                  lost, and the next comes within tenths of a second */
 } cairn_sampler;
 
-/* What happens when a lane has as many spans (span.h) as it may keep. */
+/* What a lane does that has as many spans (span.h) as it may keep. */
 typedef enum cairn_span_policy {
     CAIRN_SPANS_KEEP_FIRST = 0, /* drops and counts further spans */
     CAIRN_SPANS_KEEP_LAST = 1   /* overwrites and counts the oldest spans */
@@ -183,7 +183,8 @@ typedef struct cairn_options {
     double sample_overhead;    /* the period is increased while sampling takes more than this share
                                   of the program's time; 0: the period is fixed; default 0.01 */
     uint64_t tick_period;      /* 1: exact; N: one sample in N ticks; default 1 */
-    uint64_t seed;             /* of the random intervals of sampled ticks */
+    uint64_t seed;             /* seed of everything random: intervals of ticks, gaps between
+                                  samples, trees of spans */
     uint32_t path_limit;       /* longest canonical path, including the root; default 1,024 */
     uint32_t context_budget;   /* limit on contexts of a lane; default 4,194,304 */
     uint64_t file_limit;       /* limit on bytes of the capture; default 4 GiB */
@@ -251,11 +252,11 @@ CAIRN_API void cairn_profile_reset(cairn_profile *profile);
 /* Returns CAIRN_OK, or why recording has stopped (CAIRN_E_SPACE, ...). */
 CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
 
-/* A capture's file raises SIGBUS in the program if somebody truncates it, or if its file system has
- * no space for a block that it must copy. Call this from a handler of that signal, with `si_addr`.
- * If the fault is in a capture, recording ends and true is returned: return from the handler, and
- * the program goes on. Threads must not block the signal. Programs that `cairn run` or `cairn cc`
- * profiles need no handler. Signal safe. */
+/* Handles a fault in a capture, if a handler of SIGBUS calls it with `si_addr`: an access to a
+ * capture raises SIGBUS if somebody truncates the file, or if the file system has no space for a
+ * block that it must copy. If the fault is in a capture, ends recording and returns true: return
+ * from the handler, and the program goes on. Threads must not block the signal. Programs that
+ * `cairn run` or `cairn cc` profiles need no handler. Signal safe. */
 CAIRN_API bool cairn_catch_fault(const void *address);
 
 /* Adds "key=value" to the notes that reports show about the run. The last value of a key counts.
@@ -269,8 +270,8 @@ CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key
  * if `path` is the profile's own capture. */
 CAIRN_API cairn_error cairn_profile_snapshot(cairn_profile *profile, const char *path);
 
-/* Adds a metric, such as "cache misses" in unit "count", or returns the existing one of that name.
- * Returns CAIRN_METRIC_MAX if there are too many. */
+/* Adds a metric, such as "cache misses" in unit "count", or returns the existing metric of that
+ * name. Returns CAIRN_METRIC_MAX if there are too many metrics. */
 CAIRN_API cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit);
 
 /* ---- blocks --------------------------------------------------------------- */
@@ -313,15 +314,16 @@ CAIRN_API void cairn_lane_close(cairn_lane *lane);
  * lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
 CAIRN_API void cairn_lane_hand_over(cairn_lane *lane);
 
-/* Opens a strand with an empty stack: its context is the root, whose calls increase by one. The
- * first strand of a lane is its current one. */
+/* Opens a strand with an empty stack: its context is the root, whose calls increase by one. If the
+ * lane has no current strand, the new strand is its current one. */
 CAIRN_API cairn_strand *cairn_strand_open(cairn_lane *lane);
 
-/* Closes a strand, whatever is on its stack. If it was the current strand, the lane has none. */
+/* Closes a strand, whatever is on its stack. If it was the current strand, the lane has no current
+ * strand then. */
 CAIRN_API void cairn_strand_close(cairn_strand *strand);
 
-/* Makes `strand` the current strand of its lane. Exact time so far is charged to the previous one;
- * a sample goes to the strand that is current when it is taken. */
+/* Makes `strand` the current strand of its lane. Exact time so far is charged to the previous
+ * strand; a sample is charged to the strand that is current when it is taken. */
 CAIRN_API void cairn_strand_switch(cairn_strand *strand);
 
 /* Return the lane of a strand; the profile of a lane. NULL for NULL. */
@@ -377,9 +379,9 @@ CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_
 CAIRN_API bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length,
                                uint64_t at, uint64_t cpu);
 
-/* Contexts by number, for hosts that keep their own stacks or remember where something was made (an
- * allocation that is freed later). A number belongs to its lane and is valid as long as the
- * profile; in a child of fork contexts have other numbers. */
+/* The number of a context, for hosts that keep their own stacks or remember where something was
+ * made (an allocation that is freed later). A number belongs to its lane and is valid as long as
+ * the profile. In a child of fork contexts have other numbers. */
 typedef uint32_t cairn_context;
 #define CAIRN_CONTEXT_ROOT ((cairn_context)1)
 
@@ -427,7 +429,8 @@ typedef struct cairn_cost {
 CAIRN_API cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile);
 CAIRN_API void cairn_view_close(cairn_view *view);
 
-/* Returns the block's description, valid as long as the view. NULL if there is no such block. */
+/* Returns the block's description, valid as long as the view; NULL if the profile has no such
+ * block. */
 CAIRN_API const cairn_block_info *cairn_view_block(const cairn_view *view, cairn_block block);
 
 /* Visits every context, parents first. `sequence` is its canonical path, root first, valid during
@@ -445,13 +448,13 @@ typedef bool cairn_edge_visitor(void *data, const cairn_block *sequence, size_t 
                                 cairn_block block, size_t target_length, uint64_t calls);
 CAIRN_API void cairn_view_edges(const cairn_view *view, cairn_edge_visitor *visit, void *data);
 
-/* Finds the context that `sequence` (without the root) leads to; it need not be canonical. Returns
- * false if nothing ran there. */
+/* Finds the context to which `sequence` leads from the root, and sets `cost`. `sequence` need not
+ * be canonical. Returns false if no such context exists. */
 CAIRN_API bool cairn_view_find(const cairn_view *view, const cairn_block *sequence, size_t length,
                                cairn_cost *cost);
 
-/* Returns the number of calls that end in `sequence`: {b} counts the calls of b, {a, b} those of b
- * from a. */
+/* Returns the number of calls whose path ends with `sequence`: {b} counts all calls of b, {a, b}
+ * the calls of b from a. */
 CAIRN_API uint64_t cairn_view_calls(const cairn_view *view, const cairn_block *sequence,
                                     size_t length);
 

@@ -64,7 +64,7 @@ CAIRN_API bool cairn_priv_exact_charge(cairn_priv_strand *strand);
  * Nodes that are always called together share the counter of the first. */
 typedef struct cairn_priv_node {
     uint16_t above;
-    uint16_t same; /* the node whose counter it shares; 0: has its own */
+    uint16_t same; /* the node whose counter this node shares; 0: it has its own */
     cairn_block block;
 } cairn_priv_node;
 
@@ -164,8 +164,8 @@ CAIRN_API void cairn_priv_loose_end(cairn_strand *strand, uint32_t number, uint6
 CAIRN_API void cairn_priv_loose_waits_for(cairn_strand *strand, uint32_t number, cairn_span other);
 CAIRN_API cairn_span cairn_priv_loose_name(const cairn_strand *strand, uint32_t number);
 
-/* Closes the process's profile, as the end of the process does. For hosts that see the process end
- * by _exit, which runs no destructors. Thread: any. Not signal safe. */
+/* Ends the process's profile, as the process's destructors do. Hosts call it before _exit, which
+ * runs no destructors. Thread: any. Not signal safe. */
 CAIRN_API void cairn_priv_process_end(void);
 
 /* These functions move the capture's descriptor to the file table of the one thread that records in

@@ -41,8 +41,8 @@ typedef struct cairn_priv_span cairn_priv_span;
 
 /* The next free spans of a lane; see span.h. Spans are numbered from 1. */
 typedef struct cairn_priv_spans {
-    cairn_priv_span *next, *limit; /* within a chunk; if equal, the next begin takes the slow
-                                      path */
+    cairn_priv_span *next, *limit; /* within a chunk; if they are equal, the next begin takes the
+                                      slow path */
     cairn_priv_span **chunks;
     uint32_t used;  /* number of the newest span */
     uint32_t quick; /* ending a span with a higher number takes the slow path */
@@ -55,8 +55,8 @@ typedef struct cairn_priv_cached_edge {
 } cairn_priv_cached_edge;
 
 /* An entry of a block's inline cache: if the current context is `from`, the block leads to `to`.
- * For compiled hosts. The entry is selected by the stack pointer, which is known early, so the
- * processor need not wait for the current context: it predicts the branch that compares it. */
+ * Compiled hosts select the entry by the stack pointer, which is known early. So the processor need
+ * not wait for the current context: it predicts the branch that compares `from` with it. */
 typedef struct cairn_priv_cache_entry {
     uint32_t from, to; /* node offsets; `from` is 0 in an empty entry */
 } cairn_priv_cache_entry;
@@ -100,7 +100,7 @@ typedef struct cairn_priv_strand {
     uint32_t *low;    /* leave takes the slow path at or below this */
     uint64_t current; /* node offset of the current record */
     cairn_priv_lane *lane;
-    uint32_t *bottom;          /* of the stack; equals top when it is empty */
+    uint32_t *bottom;          /* bottom of the stack; equals top when the stack is empty */
     cairn_priv_open *open;     /* one past the innermost open span */
     cairn_priv_open *open_end; /* beginning a span takes the slow path at or above this */
     /* For hosts that save callers in their own frames: the graph tag, which they add to each saved

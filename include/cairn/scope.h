@@ -38,13 +38,13 @@
 extern "C" {
 #endif
 
-/* A static variable for a block, key or text at a source location. It caches the number that this
- * has in one profile; use with another profile looks it up again. */
+/* A static variable for a block, key or text at a source location. It caches the number of that
+ * block, key or text in one profile; use with another profile looks the number up again. */
 typedef struct cairn_place {
     const char *name;
     const char *file; /* NULL for keys and texts */
     uint32_t line;
-    uint64_t known; /* atomic: id of the profile's name space << 32 | number */
+    uint64_t known; /* atomic: `names` (hot.h) of the profile << 32 | number */
 } cairn_place;
 
 #define CAIRN_PLACE_HERE(name)                                                                     \

@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* Identifies a span within its profile; 0 is none. */
+/* Identifies a span within its profile; 0: no span. */
 typedef uint64_t cairn_span;
 
 /* The span in a token whose taker is in a tree that is not recorded (span_rate): the adopted work
@@ -85,10 +85,10 @@ CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
  * a wait for space in the queue. In a child of fork, a token from before the fork refers to a span
  * of the parent; its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
-    cairn_span span;       /* the requester */
-    cairn_context context; /* context of the lane */
+    cairn_span span;       /* the span that takes the token */
+    cairn_context context; /* its context, by number in `lane` */
     uint32_t lane;
-    uint64_t taken; /* clock; 0 if the strand had nothing running */
+    uint64_t taken; /* clock: when the token was taken; 0: a token without effect */
     /* For requests from other processes (traceparent.h): the trace id, or 0 0 for this process's
      * own trace; the id of the remote parent span, or 0 if `span` is the parent; and flags. */
     uint64_t trace[2], remote;
@@ -179,7 +179,7 @@ enum {
 CAIRN_API void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration);
 CAIRN_API void cairn_priv_span_end(cairn_strand *strand);
 
-/* Returns the time stamp counter, if spans can use it. */
+/* Reads the time stamp counter; 0 on machines without it, where spans take the slow path. */
 CAIRN_PRIV_INLINE uint64_t cairn_priv_stamp(void)
 {
 #if defined(__x86_64__)

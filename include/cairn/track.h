@@ -40,8 +40,8 @@ CAIRN_PRIV_API void cairn_track_close(cairn_track *track);
 /* Reads the profile's clock; 0 without a profile. */
 CAIRN_PRIV_API uint64_t cairn_track_clock(void);
 
-/* Adds a pair of readings: `device` was read from the device's clock after `before` was read with
- * cairn_track_clock, and before this call. Readings with a device clock that does not grow are
+/* Adds a pair of readings. Read `before` with cairn_track_clock, then `device` from the device's
+ * clock, then call this function. A pair whose `device` is not above that of the last pair is
  * ignored. */
 CAIRN_PRIV_API void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Allocates from malloc instead of the pool (pool.h) from now on. For processes that run no
+/* Makes the functions below use malloc instead of the pool (pool.h), in processes that run no
  * profiled program. Call it before the first allocation. */
 void crn_memory_from_malloc(void);
 

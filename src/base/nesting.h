@@ -17,7 +17,7 @@ typedef struct crn_nesting {
     struct crn_open_span {
         uint64_t end;
         uint32_t span;
-    } * open;        /* not owned; has space for all spans of the lane */
+    } * open;        /* owned by the caller; has space for all spans of the lane */
     uint32_t height; /* 0 at the begin of a lane */
 } crn_nesting;
 

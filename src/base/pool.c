@@ -33,7 +33,7 @@ static uint64_t lists[CLASSES]; /* atomic */
 
 static int power_of(uint64_t size)
 {
-    return 63 - __builtin_clzll(size); /* the word has 64 bits */
+    return 63 - __builtin_clzll(size); /* 63 is the number of the highest bit */
 }
 
 /* Rounds a size up to a size class, which is a multiple of 16, the alignment of malloc. */

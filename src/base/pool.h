@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* Like calloc, realloc and free. A freed allocation of up to 8 KB is reused for others of about its
- * size and never returned to the system. Thread: any. Signal safe, but changes errno. */
+/* Like calloc, realloc and free. A freed allocation of up to 8 KB is kept for later allocations of
+ * about its size and never returned to the system. Thread: any. Signal safe, but changes errno. */
 void *crn_pool_get(size_t size);
 void *crn_pool_resize(void *memory, size_t size);
 void crn_pool_give(void *memory);

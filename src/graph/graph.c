@@ -15,7 +15,7 @@ enum {
     EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
-    RECORDS_RESERVED = 1, /* for [folded] */
+    RECORDS_RESERVED = 1, /* records kept free for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 

@@ -28,12 +28,12 @@
 
 #define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is unused */
 
-/* The part of a record that never changes, and wall time, which changes rarely. */
+/* The fixed data of a record: what never changes, and wall time, which changes rarely. */
 struct crn_link {
     uint32_t from;   /* the context that the edge leaves; 0 for the root */
     uint32_t target; /* the context that it leads to: itself, except for an alias */
     uint32_t block;
-    uint32_t depth; /* of a context: length of its path, including the root; of an alias: its
+    uint32_t depth; /* in a context: length of its path, including the root; in an alias: its
                        kind */
     uint64_t wall;
 };
@@ -72,7 +72,7 @@ struct crn_graph {
     uint32_t path_limit, context_budget, alias_budget;
     uint32_t context_count; /* including the root */
     uint32_t alias_count;
-    uint32_t folded; /* the context [folded], 0 until it is needed */
+    uint32_t folded; /* the context [folded]; 0: not made yet */
     bool full;       /* out of space or memory: new edges fold */
 
     crn_index index; /* of edges that share their callee entry with another */
@@ -136,7 +136,7 @@ static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t nod
 
 /* Initialises a graph with a root context. The caller has set grow, storage, path_limit (at least
  * 4), context_budget and alias_budget in a zeroed struct. Returns false without memory or space,
- * with nothing allocated. */
+ * and then has nothing allocated. */
 bool crn_graph_open(crn_graph *graph);
 
 /* An empty pair of counter tree entries (cairn/host.h), for graphs without any; never written

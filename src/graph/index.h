@@ -16,7 +16,7 @@
 typedef struct crn_link crn_link; /* graph.h */
 
 typedef struct crn_index {
-    uint32_t *entries; /* 0 is free */
+    uint32_t *entries; /* 0: a free entry */
     uint32_t mask;     /* number of entries, a power of two, - 1 */
     uint32_t numbers;  /* mask of an entry's record number */
     uint32_t count;    /* of edges */

@@ -139,8 +139,8 @@ bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t
     return false;
 }
 
-/* Unlinks an earlier file first: ext4 writes the blocks of a file that replaces another to disk
- * within rename, which takes as long as all else that opens a profile. */
+/* Unlinks an earlier file first. Otherwise ext4 writes the new file's blocks to disk within rename,
+ * which takes as long as the rest of cairn_profile_open. */
 bool crn_file_publish(crn_file *file, const char *magic, size_t size)
 {
     if (!file->wanted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * switches.h - the context switches and wake-ups of a thread of this process, as the kernel records
- * them (perf_event_open). The thread itself does nothing for it.
+ * them (perf_event_open). The thread itself need not do anything.
  */
 #ifndef CRN_PLAT_SWITCHES_H
 #define CRN_PLAT_SWITCHES_H

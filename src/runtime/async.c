@@ -15,7 +15,7 @@
 
 enum { KEY_MAX = 1024 };
 
-/* A lane for asynchronous spans of one name. */
+/* A lane for asynchronous spans of one name, one at a time. */
 typedef struct async_lane {
     struct async_lane *next; /* next free lane of the same name */
     cairn_strand *strand;

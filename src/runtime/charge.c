@@ -150,7 +150,7 @@ void crn_lane_settle_turn(cairn_lane *lane)
         return;
     crn_lane_lock(lane);
     bool was_on = lane->turned % 2 == 0;
-    if (was_on && lane->owner) /* time without an owner stays uncharged */
+    if (was_on && lane->owner) /* time without an owner is not charged */
         crn_lane_settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
                               __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
     uint64_t clock = __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED);

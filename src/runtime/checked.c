@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * checked.c - the check of cairn_leave_block, for programs compiled with CAIRN_CHECKED.
+ * checked.c - the check in cairn_leave_block, for programs compiled with CAIRN_CHECKED.
  */
 #include <errno.h>
 #include <stdio.h>

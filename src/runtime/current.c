@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The current strand of a lane and its stand-ins.
+ * Which strand of a lane and its stand-ins is current.
  */
 #include "runtime/siblings.h"
 

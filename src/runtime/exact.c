@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact wall time for hosts that have not saved vector and x87 registers. This file is compiled for
- * general registers alone, and calls no function.
+ * Charges exact wall time for hosts that have not saved vector and x87 registers. The file is
+ * compiled for general registers alone, and calls no function of other files.
  */
 #include "runtime/exact.h"
 

@@ -16,7 +16,8 @@
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
 static bool installed;              /* atomic */
-static bool is_asked;               /* a host's sigaction forwards here; atomic */
+static bool is_asked;               /* a host's sigaction forwards to cairn_priv_bus_action;
+                                       atomic */
 static struct sigaction actions[2]; /* the program's action, and a place for its next action */
 static unsigned current;            /* index of the program's action; atomic */
 

@@ -16,7 +16,7 @@ typedef struct crn_helper {
     pthread_t thread;
     pthread_t keeper;     /* a thread that shares the program's file table until the helper has
                              ended */
-    pthread_mutex_t lock; /* held until the thread has been started */
+    pthread_mutex_t lock; /* held by the starter until the struct is complete */
     sem_t wake;
     void *(*run)(void *);
     void *data;

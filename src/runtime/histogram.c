@@ -162,7 +162,7 @@ static entry *place_of(const crn_histograms *histograms, uint64_t hash,
     return &entries[at & histograms->mask];
 }
 
-/* Makes space for two more entries. */
+/* Makes space for two more entries. Returns false without memory. */
 static bool grow_entries(crn_histograms *histograms)
 {
     uint32_t room = histograms->mask + 1;

@@ -117,8 +117,8 @@ bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t 
 
 /* ---- the program's threads ---- */
 
-/* Wakes the sampler at `clock`. Returns the moment of the last sample before; 0 if this thread was
- * the first to wake it. */
+/* Wakes the sampler, unless another thread has. Returns the moment of the last sample before the
+ * event that woke it. */
 static uint64_t wake(cairn_profile *profile, uint64_t clock)
 {
     crn_sampler *sampler = &profile->sampler;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stack limits: lowered, they send a strand's next event to the slow path.
+ * Sets the stack limits of strands, which send the next event to the slow path when they are
+ * lowered.
  */
 #include "runtime/stack.h"
 

@@ -22,7 +22,8 @@ enum {
                                 searched */
     LOOK_NS = 4000000,       /* ns between looks */
     LOOK_MOST_NS = 32000000, /* most ns between looks, while nothing happens */
-    SHOW_NS = 10000000,      /* a longer time without a core is written before it ends */
+    SHOW_NS = 10000000,      /* a longer time without a core is written to the file before it
+                                ends */
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The owner of a lane, a thread. If another thread has a slow event on the lane, it becomes the
- * owner; times are exact only if the host calls cairn_lane_hand_over before. A thread that ends
- * releases its lanes: so its last period is charged even if the host does not close them.
+ * The owner of a lane, a thread. Another thread that uses the lane becomes the owner at the next
+ * sample or switch; its times are exact only if the host calls cairn_lane_hand_over before. A
+ * thread that ends releases its lanes: so its last period is charged even if the host does not
+ * close them.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks, keys and texts that are made on first use, and scopes.
+ * Finds or makes the blocks, keys and texts of places at their first use; begins and ends scopes.
  */
 #include <cairn/scope.h>
 

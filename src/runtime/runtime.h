@@ -31,7 +31,8 @@ typedef enum crn_mode {
     CRN_MODE_EXACT = 2  /* each event reads the clock */
 } crn_mode;
 
-/* State of the sampling thread. When all lanes are idle it sleeps until the next event: idle.c. */
+/* State of the sampling thread. When no lane has events, the sampler sleeps until the next event:
+ * idle.c. */
 typedef struct crn_sampler {
     crn_helper helper;
     uint64_t period_ns; /* current period, increased while samples cost too much */
@@ -40,7 +41,7 @@ typedef struct crn_sampler {
     bool sleeps;          /* sampling is suspended until the next event; atomic */
     uint64_t age;         /* clock units: from the last sample that the sampler would have made to
                              the event that ends the sleep */
-    uint64_t rest_ns;     /* from that event to the next sample */
+    uint64_t rest_ns;     /* ns from that event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
     double sample_ns;     /* time that a sample costs the sampled thread */
@@ -64,7 +65,7 @@ typedef struct crn_timer crn_timer;
 /* A moment by both clocks of a lane. */
 typedef struct crn_sample_time {
     uint64_t clock; /* 0: none */
-    uint64_t cpu;   /* of the lane's thread, ns */
+    uint64_t cpu;   /* CPU time of the lane's owner, ns */
 } crn_sample_time;
 
 /* A process that this process was forked from, directly or not. It took the hand-off tokens whose
@@ -76,7 +77,7 @@ typedef struct crn_ancestor {
 
 enum { CRN_ANCESTORS = 8 };
 
-/* State of a profile in a child of fork; `waiting` until it has a capture of its own. */
+/* State of a profile in a child of fork. */
 typedef struct crn_child {
     bool waiting;                          /* no event has happened since the fork; atomic */
     crn_mode mode;                         /* mode of the profile from the first event on */
@@ -136,7 +137,8 @@ struct cairn_profile {
     uint64_t span_limit;
     uint64_t span_threshold; /* root spans with a random number below it are recorded; 0: all */
     uint64_t span_weight;    /* bits of a double: weight of a recorded root span */
-    uint32_t *splits;        /* by key: number of values with a histogram of their own; atomic */
+    uint32_t *splits;        /* for each key: limit on values with histograms of their own;
+                                atomic */
     crn_sampler sampler;
     cairn_metric ready; /* the metric "ready"; 0: not added yet; atomic */
     crn_helper preparer;
@@ -169,16 +171,16 @@ struct cairn_lane {
                                 clears it; atomic */
     crn_sample_time first_pending; /* the oldest request since the owner's last sample */
     bool locked;                   /* lock of the lane's time: see charge.c; atomic */
-    bool promises;                 /* the file shows time that is not charged yet; atomic */
+    bool promises;                 /* the file has promises that are not charged yet; atomic */
     uint64_t seen_cpu;             /* the owner's CPU time at the sampler's last round; atomic */
     uint64_t ready;                /* ready time that the sampler has seen, ns; atomic */
     uint64_t ready_charged;        /* part of it that the owner has charged or dropped */
     uint64_t seen_ready;    /* sampler only: the thread's total ready time at the last reading */
     pid_t ready_thread;     /* sampler only: id of that thread */
     uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
-    uint64_t turned;        /* the profile's `turned` when last seen; atomic */
+    uint64_t turned;        /* the profile's `turned` up to which the lane has followed; atomic */
     uint64_t turned_cpu[2]; /* CPU time of the owner at the profile's turned_at; atomic */
-    uint64_t changes_seen;  /* the profile's `changes` when last seen */
+    uint64_t changes_seen;  /* the profile's `changes` up to which the lane has followed */
     uint64_t reset_cpu;     /* CPU time of the owner at the profile's reset_at; atomic */
     crn_thread *owner;      /* thread that owns the lane; atomic, changes under a lock */
     cairn_lane *next_owned;
@@ -210,11 +212,11 @@ struct cairn_lane {
     uint64_t tick_interval; /* number of that interval */
     uint32_t tick_waiting;  /* record that the last sample hit and that is not charged yet; 0:
                                none */
-    cairn_lane *next;       /* in the profile's list */
+    cairn_lane *next;       /* next in the profile's list */
     /* For strands redirected to other profiles: redirect.c. */
     cairn_lane *home;          /* the lane that this lane stands in for; NULL if it is no
                                   stand-in */
-    cairn_lane *stand_ins;     /* lanes that stand in for this one; atomic */
+    cairn_lane *stand_ins;     /* list of the lanes that stand in for this lane; atomic */
     cairn_lane *next_stand_in; /* next stand-in of the same lane */
     cairn_strand *silent;      /* the current strand, if it records nothing */
     crn_crossing *crossings;
@@ -227,7 +229,7 @@ struct cairn_strand {
     cairn_priv_stack only; /* used if the strand keeps only a stack of blocks */
     uint32_t *stack;       /* entry 0 is unused: leave must stop before it */
     uint32_t *end;
-    size_t lost; /* frames on top of the stack for which there was no memory */
+    size_t lost; /* number of innermost frames, for which there was no memory */
     /* For strands that keep only a stack of blocks: */
     uint32_t *records;           /* record of each frame; NULL in strands with counts */
     size_t resolved;             /* number of valid records */
@@ -262,7 +264,7 @@ static inline cairn_lane *crn_lane_of(const cairn_strand *strand)
     return (cairn_lane *)strand->hot.lane;
 }
 
-/* Returns the record that the blocks of a strand with only a stack lead to. */
+/* Returns the record to which the blocks of a strand lead that keeps only a stack. */
 uint32_t crn_stack_resolve(cairn_strand *strand);
 
 /* Returns the current record. Thread: the lane's. */
@@ -318,8 +320,8 @@ void crn_lane_own(cairn_lane *lane);
  * use. */
 void crn_lane_let_go(cairn_lane *lane);
 
-/* For a lane whose events come from another thread than its owner: charges the time up to the
- * sampler's last request. */
+/* Charges the time up to the sampler's last request, on a lane that moved to another thread than
+ * its owner. */
 void crn_lane_settle_moved(cairn_lane *lane);
 
 /* Starts charging time at `clock`, and at the current CPU time of the calling thread, which owns
@@ -386,7 +388,7 @@ static inline void crn_lane_listen(cairn_lane *lane)
  * profile's lock any, if the lane is closed. */
 void crn_lane_catch_up(cairn_lane *lane);
 
-/* Stores the reason why recording is incomplete; the first one is kept. */
+/* Stores why recording is incomplete, unless a reason is stored already. */
 void crn_profile_stop(cairn_profile *profile, cairn_error error);
 
 /* Returns the present moment by the profile's clock and by CLOCK_MONOTONIC. */
@@ -557,7 +559,7 @@ void crn_timer_forget(cairn_lane *lane);
  * threads run, or before destructors of threads call it. */
 void crn_stay_loaded(void);
 
-/* Installs the handler of faults in captures if the program cannot see it. */
+/* Installs the handler of faults in captures, if a host hides it from the program. */
 void crn_faults_catch(void);
 
 /* Charges the time up to now on all lanes that the calling thread owns. */
@@ -593,7 +595,7 @@ char *crn_child_path(const char *origin);
  */
 bool crn_profile_is_ready(cairn_profile *profile);
 
-/* In a child of fork: continues the lane in the child's capture. Thread: the lane's. */
+/* Continues the lane in the capture of a child of fork. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
 
 /* ---- counter trees (cairn/host.h): counted.c, trees.c ---- */
@@ -603,8 +605,8 @@ void crn_counted_clear(struct crn_counted *counted);
 /* Makes the counters private and sets them to 0, in a child of fork. */
 void crn_counted_detach(cairn_lane *lane);
 
-/* After crn_counted_detach: moves the counters to the child's capture, at the same addresses. Call
- * it before stacks are moved, without a lock. */
+/* Moves counters that crn_counted_detach made private to the child's capture, at the same
+ * addresses. Call it before stacks are moved, without a lock. */
 void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_graph *before);
 
 /* Copies the trees into the profile's present capture. Under lock. */

@@ -33,8 +33,9 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
     lane->tick_interval += whole;
 }
 
-/* Handles a tick that announced changes sent to the slow path. If ticks were exact or off before,
- * their number is known, and is charged as the new mode says. */
+/* Handles a tick that announced changes sent to the slow path. If the profile's ticks are exact, or
+ * the lane still has the parent's graph, the number of ticks is known, and is charged as the new
+ * mode says. */
 static void apply_changes_at_tick(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

@@ -38,7 +38,8 @@ cairn_strand *crn_redirect_running(cairn_lane *home);
 /* Charges the time up to now to `strand`, the current one. Returns its lane; NULL for NULL. */
 cairn_lane *crn_redirect_stop(cairn_strand *strand);
 
-/* Makes the strand current. `before` is what crn_redirect_stop returned. */
+/* Makes the strand current. `before` is what crn_redirect_stop returned for the strand that was
+ * current; NULL if no strand was. */
 void crn_redirect_start(cairn_strand *strand, const cairn_lane *before);
 
 /* Returns true if a strand of the lane or of its stand-ins is current. */

@@ -67,7 +67,7 @@ static bool push(cairn_strand *strand)
 void crn_strand_push(cairn_strand *strand, uint32_t record)
 {
     crn_lane_settle(crn_lane_of(strand));
-    if (strand->records) /* the strand keeps only a stack of blocks */
+    if (strand->records) /* a strand that keeps only a stack of blocks */
         return;
     if (!push(strand))
         crn_lane_drop(crn_lane_of(strand));

@@ -69,7 +69,7 @@ static beginning choose(const cairn_strand *strand, uint32_t above)
     return (beginning){.recorded = true, .parent = asked ? CRN_SPAN_GONE : above, .asked = asked};
 }
 
-/* Adds the remote parent as details. Ids are in big-endian order. */
+/* Adds the remote parent as details. The file has ids in big-endian order. */
 static void put_remote(cairn_lane *lane, uint32_t number, const uint64_t trace[2], uint64_t remote,
                        uint32_t flags)
 {

@@ -14,7 +14,7 @@ void crn_stack_replace(cairn_strand *strand, cairn_block block);
 void crn_stack_leave(cairn_strand *strand);
 void crn_stack_unwind(cairn_strand *strand, cairn_mark mark);
 
-/* Returns the number of frames for which there was memory. */
+/* Returns the number of frames on the stack, without lost ones. */
 static inline size_t crn_stack_held(const cairn_strand *strand)
 {
     return (size_t)(strand->only.top - strand->only.blocks);

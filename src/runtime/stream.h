@@ -20,7 +20,7 @@ enum { CRN_STREAM_CHUNKS = CRN_FIRST(1 << 16, 1 << 7) };
 typedef struct crn_stream {
     crn_capture *capture;
     crn_disk_chunk identity; /* kind, lane and size of each chunk */
-    uint32_t most;           /* limit on chunks */
+    uint32_t most;           /* limit on the number of chunks */
     bool ring;
     bool modest;    /* the first chunk is enough for now: do not prepare more */
     uint32_t first; /* number of chunks that the writer prepares when it takes the first */
@@ -42,12 +42,12 @@ typedef struct crn_stream {
     uint64_t given; /* in a ring: number of chunks given up so far; atomic */
 } crn_stream;
 
-/* Parameters of a stream: at most `most` bytes; 0: only the capture's limit holds. */
+/* Parameters of a stream. `most` is its limit in bytes; 0: only the capture's limit holds. */
 typedef struct crn_stream_plan {
     crn_section_kind kind;
     uint32_t lane;
     uint64_t chunk_size, most;
-    uint32_t ahead; /* chunks to keep ready; 0: adapts */
+    uint32_t ahead; /* number of chunks to keep ready; 0: it adapts to the writer */
     bool modest;    /* prepare one chunk alone at first */
     bool ring;
 } crn_stream_plan;
@@ -65,9 +65,9 @@ char *crn_stream_take(crn_stream *stream);
  * first. Preserves errno. Thread: the writer. */
 char *crn_stream_take_alone(crn_stream *stream);
 
-/* Raises the number of chunks to keep ready: to those taken in a tenth of a second, or to its
+/* Raises the number of chunks to keep ready: to the number taken in a tenth of a second, or to its
  * double if the writer took more than half of it since the last call. `now`: CLOCK_MONOTONIC, ns.
- * Thread: for this and the next three, the preparing one. */
+ * Thread: the preparing one, also for the next three functions. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
 /* Returns the number of chunks that are ready. */

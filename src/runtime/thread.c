@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that own lanes.
+ * The threads that own lanes, and their lock.
  */
 #include <time.h>
 

@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-/* Caches results. Initialise it with zeros. */
+/* A cache of translated contexts. Initialise it with zeros. */
 typedef struct crn_translation {
     uint32_t *map; /* by record of the first graph: record in the second graph; 0: not cached */
     uint32_t size;

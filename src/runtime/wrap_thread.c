@@ -19,13 +19,13 @@
 #include "base/memory.h"
 #include "runtime/process.h"
 
-/* A thread that cairn_pthread_create has started. Freed by the last of its users: the thread
- * itself, the list of threads that were not joined, its joiner. */
+/* A thread that cairn_pthread_create has started. Its users are the thread itself, the list of
+ * threads and a joiner; the last of them frees it. */
 typedef struct started {
     pthread_t thread;
     uint64_t number;              /* numbered in the order of creation */
     struct started *const *owner; /* address of the thread's `this_thread` */
-    cairn_span span;              /* of the thread's whole run; atomic */
+    cairn_span span;              /* span of the thread's whole run; atomic */
     cairn_handoff handoff;
     void *(*run)(void *argument);
     void *argument;
