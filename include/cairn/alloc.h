@@ -52,9 +52,8 @@ typedef struct cairn_priv_alloc_calls {
 CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
 CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
-/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read the
- * generation atomically. The address is valid until the profile is closed. Thread: any; signal
- * safe. */
+/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read it
+ * atomically, and not after the profile is closed. Thread: any; signal safe. */
 CAIRN_API const uint64_t *cairn_priv_generation(const cairn_profile *profile);
 /* Carries out a pending reset of the lane. Returns the generation. Thread: the lane's; not signal
  * safe. */
@@ -66,14 +65,13 @@ CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_al
  * until another call; NULL ends it. Changing to another strand of the same lane is cheap. All
  * threads must end it before the profile is closed.
  *
- * If another thread frees an allocation of this thread, that is charged when this thread next
- * allocates, frees or ends the charging; if freed after that, the allocation counts as live. The
- * environment variable CAIRN_ALLOC samples allocations as `cairn run --alloc` does; without the
- * variable all are counted.
+ * What another thread frees is charged when this thread next allocates, frees or ends the charging;
+ * what it frees after that counts as live. The environment variable CAIRN_ALLOC samples allocations
+ * as `cairn run --alloc` does; without the variable all are counted.
  *
  * Returns false if allocations cannot be followed: the program has its own malloc, or there is no
- * memory. Thread: the lane's. If a lane moves to another thread, call with NULL on the old thread,
- * then with the strand on the new one. Not signal safe. */
+ * memory. Thread: the lane's. If the lane moves to another thread, pass NULL on the old thread
+ * first. Not signal safe. */
 CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
 {
     static const cairn_priv_alloc_calls calls = {

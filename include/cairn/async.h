@@ -14,9 +14,9 @@
  *     cairn_async_end(&request->span);                  on any thread
  *
  * An asynchronous span is a child of the span that was open where it began. It is on a lane named
- * like its block, and no other span of that lane is open at the same time: so the number of such
- * lanes is the largest number of spans of that name that were open at once. Its duration counts
- * neither as work in `cairn whatif` nor as wall time of its context.
+ * like its block, where no other span is open meanwhile: so there are as many such lanes as spans
+ * of that name were open at once. Its duration counts neither as work in `cairn whatif` nor as wall
+ * time of its context.
  *
  * Asynchronous spans are recorded in the process's own profile (process.h). Without a profile,
  * everything here does nothing. Begin and end take two locks, together about 0.5 us. Thread: any,

@@ -25,9 +25,8 @@ CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
 /* The leave_tag of a strand whose leaves take the slow path: the tag of no graph. */
 #define CAIRN_PRIV_NO_TAG ((uint64_t)1)
 
-/* Returns the node offset of a saved caller in the strand's present graph. `saved` includes the
- * graph tag: in a child of fork the caller may be of an older graph. Returns 0 if that graph is
- * unknown because it was another thread's. */
+/* Returns the node offset of a saved caller in the strand's present graph: in a child of fork
+ * `saved`, with its tag, may be of an older graph. Returns 0 if the caller was another thread's. */
 CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
 /* Returns the node that the node at `node_offset` called on the current path; 0 if it is not on the
  * path. */
@@ -44,9 +43,9 @@ CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
  * Both functions do nothing, and return 0 or false, unless wall time is exact and nothing else is
  * pending. They change no vector or x87 register. */
 
-/* Charges the current node up to now, makes its callee for `block` current and counts the call. The
- * stack has space for `frames` frames, which the caller pushes. Returns the callee; 0 if it did
- * nothing, also because the callee is not cached or there is no space. */
+/* Charges the current node up to now, makes its callee for `block` current and counts the call. If
+ * the stack has space for `frames` frames: the caller pushes them. Returns the callee; 0 if it did
+ * nothing, also because the callee is not cached. */
 CAIRN_API uint64_t cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block,
                                          size_t frames);
 /* Charges the current node up to now. Returns false if it did nothing. */
@@ -84,9 +83,8 @@ CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_
  * without space. Thread: the lane's. */
 CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
 
-/* Distance in bytes from a counter to a word that the host may use for the node's context. The word
- * before that of node 1 is for the function itself. The words are initially 0; a child of fork
- * inherits them. */
+/* Distance in bytes from a counter to a word that the host may use for the node's context; the word
+ * before the first is for the function itself. Initially 0; a child of fork inherits the words. */
 #define CAIRN_PRIV_TREE_NODE_OFFSETS 65536
 
 /* Like cairn_priv_tree_counters, but returns NULL if the counters do not exist yet. */
@@ -121,9 +119,9 @@ CAIRN_API extern __thread const cairn_priv_strand *cairn_priv_thread_place
  * own TLS segment. */
 CAIRN_API extern __thread int64_t cairn_priv_thread_row __attribute__((tls_model("initial-exec")));
 
-/* Take the strand from the calling thread; give it back. In between, what a signal handler, the
- * program's own malloc or another fork handler does is not counted and cannot wait for a lock that
- * this thread holds. Pairs nest. Use them around locked sections; in pthread_atfork handlers, first
+/* Take the strand from the calling thread; give it back. In between, a signal handler, the
+ * program's own malloc or another fork handler is not counted, and waits for no lock that this
+ * thread holds. Pairs nest. Use them around locked sections; in pthread_atfork handlers, first
  * before the fork and last after it. Signal safe. */
 CAIRN_API void cairn_priv_strand_aside(void);
 CAIRN_API void cairn_priv_strand_back(void);
@@ -140,8 +138,8 @@ CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
 }
 
 /* Set and return the program's action for SIGBUS, for hosts that define sigaction and signal. The
- * runtime's own handler (cairn_catch_fault) stays installed and calls the program's; without such a
- * host it is never installed. Thread: any. */
+ * runtime's handler (cairn_catch_fault), installed only with such hosts, stays and calls the
+ * program's. Thread: any. */
 struct sigaction;
 CAIRN_API int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before);
 CAIRN_API void (*cairn_priv_bus_signal(void (*handler)(int), int flags))(int);

@@ -73,8 +73,8 @@ typedef struct cairn_priv_lane {
     uint64_t names; /* id of the profile's numbers of blocks, keys and texts; no other profile has
                        it; 0: an abandoned lane */
     /* Counters that a host increments directly (cairn_context_counters), of contexts with node
-     * offsets below host_counters_end. While the host must not touch them, the runtime sets
-     * host_counters_end to 0. */
+     * offsets below host_counters_end. The runtime sets it to 0 while the host must not touch
+     * them. */
     uint64_t *host_counters;
     uint64_t host_counters_end;
     /* Cache for counter trees (host.h). Like the edge cache, but a key may be in either entry of a

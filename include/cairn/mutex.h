@@ -10,9 +10,9 @@
  *         ...
  *     }
  *
- * records in the process's own profile (process.h) a span "scene" while a thread holds the mutex.
- * If the thread must wait for the mutex, a span "scene.wait" precedes it. Without a profile the
- * mutex costs a pthread_mutex_t and a few predictable branches.
+ * records a span "scene" while a thread holds the mutex, and a span "scene.wait" before it if the
+ * thread must wait, in the process's own profile (process.h). Without a profile the mutex costs a
+ * pthread_mutex_t and a few predictable branches.
  *
  * Locking and unlocking must nest with the thread's scopes. C++ has cairn::mutex in cairn.hpp.
  * Functions return what pthread_mutex_lock and the like return: 0 or an error number. Thread: any.
@@ -57,10 +57,9 @@ CAIRN_PRIV_API int cairn_mutex_trylock(cairn_mutex *mutex);
  * the one that holds the mutex. */
 CAIRN_PRIV_API int cairn_mutex_unlock(cairn_mutex *mutex);
 
-/* Waits like pthread_cond_wait: unlocks the mutex, waits for the condition, and locks the mutex
- * again. Ends the mutex's span before the wait and begins another after it. Does not record the
- * wait for the condition: use a span around the call, and cairn_span_waits_for. Thread: the one
- * that holds the mutex. */
+/* Waits like pthread_cond_wait, with the mutex unlocked. The mutex's span ends before the wait, and
+ * another begins after it. The wait is not recorded: put a span around the call, and use
+ * cairn_span_waits_for. Thread: the one that holds the mutex. */
 CAIRN_PRIV_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
 
 CAIRN_PRIV_INLINE void cairn_priv_mutex_end(cairn_mutex **mutex)

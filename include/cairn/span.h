@@ -71,9 +71,9 @@ CAIRN_API void cairn_span_name(cairn_strand *strand, cairn_key key, cairn_text t
 /* Returns the innermost open span; 0 if no span is open, or if it is not recorded. */
 CAIRN_API cairn_span cairn_span_current(const cairn_strand *strand);
 
-/* Add an edge from the innermost open span: waits_for says that it waited for the end of `other`
- * (join, future, condition), follows that it continues the work of `other` (stages of a pipeline).
- * `other` must be of this process; in a child of fork, names of the parent's spans are invalid. */
+/* Add an edge from the innermost open span: waits_for: it waited for the end of `other` (join,
+ * future, condition); follows: it continues the work of `other` (stages of a pipeline). `other`
+ * must be of this process; in a child of fork, names of the parent's spans are invalid. */
 CAIRN_API void cairn_span_waits_for(cairn_strand *strand, cairn_span other);
 CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
 
@@ -81,9 +81,9 @@ CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
 
 /* A token, taken where a job is queued and adopted where the job runs: by any number of strands, on
  * any lane of the profile, even after the taker has ended. A token is a plain value; nothing must
- * be freed. It holds the time when it was taken: take it when the job enters the queue, not before
- * a wait for space in the queue. In a child of fork, a token from before the fork refers to a span
- * of the parent; its context is unknown, so work is charged to the adopter's own context. */
+ * be freed. It holds the time of its taking: take it when the job enters the queue, not before a
+ * wait for space. In a child of fork, a token from before the fork refers to a span of the parent;
+ * its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
     cairn_span span;       /* the span that takes the token */
     cairn_context context; /* its context, by number in `lane` */
@@ -179,7 +179,7 @@ enum {
 CAIRN_API void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration);
 CAIRN_API void cairn_priv_span_end(cairn_strand *strand);
 
-/* Reads the time stamp counter; 0 on machines without it, where spans take the slow path. */
+/* Reads the time stamp counter; 0 where spans cannot use it. */
 CAIRN_PRIV_INLINE uint64_t cairn_priv_stamp(void)
 {
 #if defined(__x86_64__)

@@ -105,8 +105,8 @@ __attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
     crn_free_table(before, entries * sizeof *before);
 }
 
-/* Caches a callee in its record. Also puts it into the edge cache if two callees share an entry
- * there, which is rare, or if the host is a compiled one, which searches there first. */
+/* Caches a callee in the record. Also puts it into the edge cache if two callees share the entry,
+ * which is rare, or for compiled hosts, which search there first. */
 __attribute__((noinline)) static void cache_callee(crn_graph *graph, uint32_t record,
                                                    cairn_block block, uint32_t callee)
 {

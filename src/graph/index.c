@@ -45,7 +45,7 @@ void crn_index_put(crn_index *index, const crn_link *links, uint32_t record)
     index->count++;
 }
 
-/* Makes the record numbers in entries one bit longer, at the expense of the hashes. */
+/* Makes record numbers one bit longer, hashes one bit shorter. */
 static void lengthen_numbers(crn_index *index)
 {
     uint32_t bit = index->numbers + 1;

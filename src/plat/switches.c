@@ -44,8 +44,7 @@ static bool read_event(const char *name, char *text, size_t size)
 /* The offset of the woken thread's id in a record of sched_waking; 0: not known yet. */
 static uint32_t woken_at;
 
-/* Returns the number of the event sched_waking, and sets woken_at; 0 if the event cannot be
- * used. */
+/* Returns the number of sched_waking and sets woken_at; 0 without the event. */
 static uint64_t wake_event(void)
 {
     enum { DECIMAL = 10, LAST = 128 };

@@ -100,7 +100,7 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
-/* Reads the second number of "CPU READY TURNS"; the first two are in nanoseconds. */
+/* Reads READY of "CPU READY TURNS", in ns. */
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
 {
     enum { DECIMAL = 10 };
@@ -113,7 +113,7 @@ bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
     return second != NULL;
 }
 
-/* Returns the number of threads of this process; 0 if unknown. */
+/* Returns the number of threads; 0 if unknown. */
 static unsigned count_threads(void)
 {
     enum { DOTS = 2 };
@@ -157,8 +157,7 @@ int crn_thread_first_exit_status(void)
     return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
-/* Gives the calling thread a file table of its own, and closes the descriptors from `first` to
- * `last` in it. */
+/* Closes descriptors in a file table of the calling thread's own. */
 static bool close_apart(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range

@@ -31,8 +31,7 @@ static void bury_graph(crn_graph *graph)
                          .index = {.entries = index}};
 }
 
-/* Takes the lane from its owner: the calling thread, or a thread that does not exist in this
- * process. */
+/* Takes the lane from its owner: the calling thread, or one that has ended. */
 static void forget_thread(cairn_lane *lane)
 {
     if (lane->owner == crn_thread_self())

@@ -40,7 +40,7 @@ void crn_process_refuse_strand(bool refuse)
 
 /* ---- threads without a strand ---- */
 
-/* What cairn_priv_strand_aside took from the thread, and the number of pairs that are open. */
+/* What the first of nested pairs took from the thread. */
 static __thread struct {
     int depth;
     bool busy;

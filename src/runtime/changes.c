@@ -5,8 +5,7 @@
  */
 #include "runtime/runtime.h"
 
-/* Makes the child's capture if recording is on, and begins the lane anew in it. Without a capture
- * switches ticks off. */
+/* Begins the lane anew in the capture of a child of fork, which it makes if recording is on. */
 static void apply_fork(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;

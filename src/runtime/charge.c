@@ -56,8 +56,8 @@ static void charge_ready(cairn_lane *lane, uint32_t record)
     lane->ready_charged = ready;
 }
 
-/* Charges `record` with wall time up to `clock` and CPU time up to `cpu`, if later than charged so
- * far. Drops the time if `record` is 0.
+/* Charges `record` up to `clock` and `cpu`, if these have advanced. Drops the time if `record` is
+ * 0.
  */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {

@@ -21,8 +21,8 @@
 
 /* ---- the capture ---- */
 
-/* Returns the path of a child's capture: x.PID.cairn for x.cairn; x.PID.2.cairn if x.PID.cairn
- * exists because an earlier process had that pid. */
+/* Returns the path of a child's capture: x.PID.cairn for x.cairn; x.PID.2.cairn if an earlier
+ * process had that pid. */
 char *crn_child_path(const char *origin)
 {
     enum { DIGITS = 64, TRIES = 100 };
@@ -40,8 +40,8 @@ char *crn_child_path(const char *origin)
     return path;
 }
 
-/* Stores the path of the first ancestor's capture, from which the paths of all descendants are
- * made. Returns false without memory. */
+/* Stores the path of the first ancestor's capture, from which the paths of all children are
+ * made. */
 static bool keep_origin(cairn_profile *profile)
 {
     const char *path = profile->capture.file.path;
@@ -68,8 +68,8 @@ static cairn_error create(cairn_profile *profile, crn_capture *capture)
     return error;
 }
 
-/* Writes the child's header: copies the fields that describe the profile from the parent's, and
- * begins those that describe the file and its figures anew. */
+/* Writes the header: copies the fields that describe the profile from the parent's; those that
+ * describe the file and its figures are new. */
 static void write_header(cairn_profile *profile, const crn_disk_header *parent)
 {
     crn_disk_header *own = profile->capture.header;

@@ -55,8 +55,7 @@ static void note_cost(cairn_profile *profile, const char *key, double ns)
     crn_profile_add_note(profile, key, text);
 }
 
-/* Measures on a strand, and adds the notes. Without memory `strand` is NULL, and the costs are
- * 0. */
+/* Measures on a strand, and notes the costs, 0 if it is NULL. */
 static void measure(cairn_profile *profile, cairn_strand *strand)
 {
     note_cost(profile, "call_ns", least_time(strand, time_batch, PAIRS));
@@ -80,8 +79,8 @@ void crn_profile_put_costs(cairn_profile *profile)
                              .alias_budget = profile->context_budget};
     cairn_strand *strand = crn_graph_open(&lane.graph) ? cairn_strand_open(&lane) : NULL;
     measure(profile, strand);
-    cairn_strand *made = strand ? strand : lane.spare; /* cairn_strand_open leaves a strand without
-                                                          memory for its stack in `spare` */
+    cairn_strand *made = strand ? strand : lane.spare; /* spare has a strand without memory for its
+                                                          stack */
     if (made) {
         crn_free(made->stack);
         crn_strand_spans_free(made);

@@ -47,8 +47,7 @@ cairn_lane *crn_redirect_stop(cairn_strand *strand)
     return lane;
 }
 
-/* Starts charging time on the lane: from where `before` was charged up to if both have the same
- * clock, otherwise from now. */
+/* Starts charging at the moment up to which `before` was charged; with another clock, now. */
 static void begin_time(cairn_lane *lane, const cairn_lane *before)
 {
     const cairn_profile *profile = lane->profile, *other = before ? before->profile : NULL;

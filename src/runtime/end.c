@@ -16,7 +16,7 @@ static bool locks_are_free(cairn_profile *profile)
            crn_lock_is_obtainable(&profile->capture.lock);
 }
 
-/* Returns true unless the end of the process interrupted a change of the stack of open spans. */
+/* Returns true unless the exit interrupted a change of the stack of open spans. */
 static bool is_whole(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -34,8 +34,7 @@ static bool is_whole(const cairn_strand *strand)
 }
 
 /* Ends a lane of the calling thread or without an owner. Helper threads have ended: if the lane's
- * time or graph is locked, the end of the process interrupted the holder, and the lane stays as it
- * is. */
+ * time or graph is locked, its holder was interrupted, and the lane stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
     if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||

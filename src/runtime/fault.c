@@ -40,8 +40,8 @@ static bool is_function(const struct sigaction *action)
 
 /* ---- faults that are the program's ---- */
 
-/* Sets the default action, so that the process ends: a faulting access is repeated, and a signal
- * that a process sent is sent again. */
+/* Ends the process by the default action: a fault happens again, and a sent signal is sent
+ * again. */
 static void end_by_default(int number, const siginfo_t *info)
 {
     __sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -49,7 +49,7 @@ static void end_by_default(int number, const siginfo_t *info)
         syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
-/* Calls the program's handler with the signals blocked that the kernel would block. */
+/* Calls the program's handler, with signals blocked as the kernel would. */
 static void call_program(const struct sigaction *action, int number, siginfo_t *info, void *context)
 {
     sigset_t mask = ((const ucontext_t *)context)->uc_sigmask;
@@ -81,8 +81,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 /* ---- actions ---- */
 
-/* Installs on_fault with the flags of the program's action. Blocks all signals in it: their
- * handlers may have events, whose faults would end the process. */
+/* Installs on_fault, which blocks all signals: their handlers may have events, whose faults would
+ * end the process. */
 static int install(const struct sigaction *program)
 {
     int theirs = is_function(program) ? program->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK;
@@ -96,8 +96,7 @@ bool cairn_catch_fault(const void *address)
     return crn_capture_catch(address);
 }
 
-/* Returns true if the sigaction that the program calls forwards to cairn_priv_bus_action. Sets
- * `now` to the program's action. */
+/* Returns true if the program's sigaction is a host's. Sets `now` to the program's action. */
 static bool is_hidden(struct sigaction *now)
 {
     return sigaction(SIGBUS, NULL, now) == 0 && __atomic_load_n(&is_asked, __ATOMIC_ACQUIRE);

@@ -24,7 +24,7 @@ static cairn_lane *graves; /* list of abandoned lanes, which are never freed */
 static void detach_lane(cairn_lane *lane)
 {
     crn_lane_detach_header(lane);
-    lane->locked = false; /* the sampler that may have held it does not exist in the child */
+    lane->locked = false; /* the sampler, which may have held it, is gone */
     crn_section_detach(&lane->links);
     crn_section_detach(&lane->records);
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
@@ -67,8 +67,8 @@ static void abandon_others(cairn_profile *profile)
     }
 }
 
-/* Adds the parent to the ancestors, with its span key, which the profile still has. If the list is
- * full, merges the two oldest ancestors into one without a key. */
+/* Adds the parent, whose span key the profile still has. If the list is full, merges the two oldest
+ * ancestors into one without a key. */
 static void add_ancestor(cairn_profile *profile)
 {
     crn_child *child = &profile->child;

@@ -2,8 +2,8 @@
  *
  * Hand-offs: work of a strand is charged to the context that requested it.
  *
- * A token names a context in the graph of the taker's lane. The first adoption on another lane
- * rebuilds the context's path in that lane's graph and caches the result.
+ * A token names a context of the taker's graph. The first adoption on another lane rebuilds the
+ * path in that lane's graph and caches the result.
  */
 #include "base/memory.h"
 #include "runtime/span.h"
@@ -145,9 +145,7 @@ cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
     const cairn_lane *lane = crn_lane_of(strand);
     cairn_span span = requester(strand);
     cairn_context context = current_context(strand);
-    if (!strand->adoption_count && !crn_spans_forked(strand)) /* returned here, so that the struct
-                                                                 is built in place, without a
-                                                                 copy */
+    if (!strand->adoption_count && !crn_spans_forked(strand)) /* returned without a copy */
         return (cairn_handoff){.span = span,
                                .context = context,
                                .lane = lane->number,
@@ -166,8 +164,8 @@ static inline bool is_older(const cairn_profile *profile, const cairn_handoff *h
     return handoff->taken && handoff->taken < profile->child.forked.clock;
 }
 
-/* Makes a token from an ancestor process like one from another process: removes its context, which
- * is unknown here, and replaces its span by the span's id. */
+/* Makes a token of an ancestor process like one of another process: without a context, and with the
+ * span's id in place of its span. */
 static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
 {
     const crn_child *child = &profile->child;
@@ -195,7 +193,7 @@ static bool grow_adoptions(cairn_strand *strand)
     return true;
 }
 
-/* Pushes the adoption. The array has space. */
+/* Requires space. */
 static inline void push_adoption(cairn_strand *strand, const cairn_handoff *handoff, size_t height)
 {
     strand->adoptions[strand->adoption_count++] =
@@ -245,8 +243,7 @@ static inline bool adopt_at_once(cairn_strand *strand, const cairn_handoff *hand
     return true;
 }
 
-/* Adopts when something may be pending. It is not inlined, so that adopt_at_once saves fewer
- * registers. */
+/* It is not inlined, so that adopt_at_once saves fewer registers. */
 __attribute__((noinline)) static void adopt_attending(cairn_strand *strand, cairn_handoff handoff)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -298,7 +295,7 @@ __attribute__((noinline)) static void leave_attending(cairn_strand *strand)
     }
     size_t height = strand->adoptions[strand->adoption_count - 1].mark;
     if (crn_strand_depth(strand) > height && !strand->records) {
-        cairn_strand_unwind(strand, height); /* ends the adoption and its spans, too */
+        cairn_strand_unwind(strand, height); /* ends its spans, too */
         return;
     }
     if (strand->records)

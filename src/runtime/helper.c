@@ -26,8 +26,7 @@ void cairn_priv_thread_is_ours(bool begins)
 }
 
 /* Returns true if only Cairn's threads are left. If the main thread ended itself by the system call
- * exit with a status, ends the process with that status: otherwise the process would get the status
- * of its last thread, which is Cairn's. */
+ * with a status, ends the process with that status in place of the last thread's. */
 bool cairn_priv_program_is_over(void)
 {
     if (!crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED)))
@@ -43,9 +42,8 @@ void crn_helpers_forget(void)
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
-/* Runs a helper, and counts it as Cairn's while it runs: too high a count would end the process
- * early. Restores the signal mask at the end, because the program's exit handlers may run on the
- * process's last thread. */
+/* Counts the helper only while it exists: too high a count would end the process early. Restores
+ * the signal mask, because the program's exit handlers may run on the last thread. */
 static void *run_counted(void *data)
 {
     crn_helper *helper = data;

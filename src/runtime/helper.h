@@ -30,14 +30,13 @@ typedef struct crn_helper {
 
 /* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `apart` gives the thread a
  * file table of its own where possible, so that the files it opens take no numbers from the
- * program's. Then a second thread keeps the program's file table, which exit needs if the helper is
- * the last thread. */
+ * program's. Then another thread keeps the program's files for its exit. */
 bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
                       void *data);
 
-/* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end,
- * because crn_helper_stop was called or the program has ended. Only this function notices the
- * latter: wait for 0.5 s at most. Thread: the helper. */
+/* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end: by
+ * crn_helper_stop, or with the program, whose end only this function notices: wait for 0.5 s at
+ * most. Thread: the helper. */
 bool crn_helper_wait(crn_helper *helper, uint64_t until);
 
 static inline bool crn_helper_runs(const crn_helper *helper)

@@ -15,8 +15,8 @@ enum {
     FIRST_BLOCKS = CRN_FIRST(64, 2)
 };
 
-/* Entry of the table of histograms by value. `values` is used in entries of kind OTHER: the number
- * of values of this block and key with a histogram of their own. */
+/* Entry of the table. In an entry of kind OTHER, `values` counts the block and key's values with
+ * histograms of their own. */
 typedef struct entry {
     uint64_t hash; /* 0: free */
     uint32_t block, key;
@@ -162,7 +162,7 @@ static entry *place_of(const crn_histograms *histograms, uint64_t hash,
     return &entries[at & histograms->mask];
 }
 
-/* Makes space for two more entries. Returns false without memory. */
+/* Makes space for two more entries. */
 static bool grow_entries(crn_histograms *histograms)
 {
     uint32_t room = histograms->mask + 1;

@@ -42,9 +42,9 @@ double crn_sampler_gap(const cairn_profile *profile, uint64_t *random)
     return profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(random) : exponential(random);
 }
 
-/* Draws the two parts into which a random moment splits its gap. A random moment is more often in a
- * long gap, so a uniform gap is accepted with a probability in proportion to its length. Both parts
- * of an exponential gap are exponential. */
+/* Splits the gap that contains a random moment. A random moment is more often in a long gap, so a
+ * uniform gap is accepted in proportion to its length. Both parts of an exponential gap are
+ * exponential. */
 static void split_gap(const cairn_profile *profile, uint64_t *random, double *before, double *after)
 {
     if (profile->cpu != CAIRN_CPU_OFF) {
@@ -117,8 +117,7 @@ bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t 
 
 /* ---- the program's threads ---- */
 
-/* Wakes the sampler, unless another thread has. Returns the moment of the last sample before the
- * event that woke it. */
+/* Wakes the sampler. Returns the moment of the last sample before the event that woke it first. */
 static uint64_t wake(cairn_profile *profile, uint64_t clock)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -154,9 +153,8 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
         *clock = before;
     if (!own || profile->cpu == CAIRN_CPU_OFF || profile->how_sampled != CAIRN_SAMPLER_THREAD)
         return;
-    /* If the thread has run ever since `before`, its processor time at `before` was `used - age`.
-     * If that is not above `seen`, it was used before the sampler's last round, perhaps in another
-     * context. */
+    /* If the thread has run since `before`, its processor time then was `used - age`. Below `seen`,
+     * it was used before the last round, perhaps in another context. */
     uint64_t used = crn_lane_cpu_now(lane);
     uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
     if (used > age && used - age > seen && used - age > *cpu)

@@ -39,8 +39,7 @@ void crn_lane_detach_header(cairn_lane *lane)
                            lane->links.chunks[0].offset, CRN_PAGE);
 }
 
-/* Grows the lane's records, for crn_graph_grow. Also grows the column of CPU time, so that charging
- * never allocates. */
+/* Grows the records, and the column of CPU time, so that charging never allocates. */
 static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;

@@ -12,8 +12,8 @@ uint64_t cairn_priv_loose_now(const cairn_strand *strand)
     return crn_spans_stamp(crn_lane_of(strand));
 }
 
-/* Returns the number of the parent; 0 for a root span; CRN_OPEN_SKIPPED if the span is not to be
- * recorded, because trees are sampled and no recorded span is open. */
+/* Returns the number of the parent; 0 for a root span; CRN_OPEN_SKIPPED if the tree is not
+ * recorded. */
 static uint32_t parent_of(const cairn_strand *strand)
 {
     const cairn_profile *profile = crn_lane_of(strand)->profile;

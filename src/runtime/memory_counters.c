@@ -21,8 +21,7 @@ void cairn_priv_memory_begin(cairn_profile *profile)
     __atomic_store_n(&memory->known, true, __ATOMIC_RELEASE);
 }
 
-/* Sets both counters. `allocated` may be less than before, because threads add their parts at
- * different times. */
+/* `allocated` can shrink, because threads add their parts at different times. */
 static void show(cairn_strand *strand, crn_memory_counters *memory, uint64_t now, uint64_t live,
                  uint64_t allocated)
 {

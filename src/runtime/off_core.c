@@ -173,9 +173,8 @@ static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 }
 
 /* Reads the thread's new context switches. Returns true if there were any. Sets `*lost` if the
- * kernel has lost switches: then makes no entries for the switches that follow, and look_at
- * estimates the time. A full ring buffer counts as a loss, as the kernel may record the loss only
- * after the next look. */
+ * kernel has lost switches: then makes no entries for those that follow, and look_at estimates the
+ * time. A full buffer counts as a loss, which the kernel may record only after the next look. */
 static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
 {
     crn_switch next;
@@ -309,7 +308,7 @@ static crn_core_watch *following(const looker *looker, cairn_lane *lane)
     return off->thread ? off : NULL;
 }
 
-/* Looks at a thread. Returns true if the thread ran or had switches since the last look. */
+/* Looks at a thread. Returns true if it ran since the last look. */
 static bool look_at(const looker *looker, crn_core_watch *off)
 {
     uint64_t cpu, ready, now = crn_clock_monotonic();

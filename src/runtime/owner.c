@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The owner of a lane, a thread. Another thread that uses the lane becomes the owner at the next
- * sample or switch; its times are exact only if the host calls cairn_lane_hand_over before. A
- * thread that ends releases its lanes: so its last period is charged even if the host does not
- * close them.
+ * The owner of a lane, a thread. Another thread that uses the lane becomes its owner at the next
+ * sample. The change is exact if the host calls cairn_lane_hand_over. A thread that ends releases
+ * its lanes: so its last period is charged even if the host does not close them.
  */
 #include <errno.h>
 
@@ -14,8 +13,7 @@ static bool has_key;
 
 /* ---- under the lock ---- */
 
-/* Releases the lane, and sends the next event to the slow path, where its thread finds that the
- * lane has no owner. */
+/* Releases the lane. Its next event takes the slow path and finds that it has no owner. */
 static void let_go(cairn_lane *lane)
 {
     if (!crn_lane_waits(lane))

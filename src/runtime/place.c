@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds or makes the blocks, keys and texts of places at their first use; begins and ends scopes.
+ * Makes the blocks, keys and texts of places at first use; begins and ends scopes.
  */
 #include <cairn/scope.h>
 

@@ -63,8 +63,8 @@ static void after_fork_in_child(void)
     cairn_priv_strand_back();
 }
 
-/* Registers this file's fork handlers after those of fork.c. Before a fork, handlers run in reverse
- * order: so this lock is taken before those of profiles. */
+/* Registers this file's fork handlers after those of fork.c: as they run in reverse order before a
+ * fork, this lock is taken before those of profiles. */
 static void watch(void)
 {
     crn_fork_watch();

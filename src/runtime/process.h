@@ -20,9 +20,9 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 
-/* State of a thread. busy: the thread is opening the profile or a strand, and gets no strand if the
- * program's own malloc asks for one meanwhile. over: its strand has ended. ours: a thread of the
- * runtime, without a strand. creating: the thread is creating a thread of the runtime. */
+/* State of a thread. busy: the thread is opening the profile or a strand, and gets no strand in
+ * between. over: its strand has ended. ours: a thread of the runtime, without a strand. creating:
+ * the thread is creating a thread of the runtime. */
 typedef struct crn_own_thread {
     bool busy, over, ours, creating;
 } crn_own_thread;
@@ -37,7 +37,7 @@ void crn_thread_set_strand(cairn_strand *strand);
 void crn_process_refuse_strand(bool refuse);
 
 /* Lock and unlock the list of threads of cairn_pthread_create, around a fork. The last function
- * makes the lock anew in the child and clears the list, except for the calling thread. */
+ * unlocks and clears the list in the child. */
 void crn_wrap_lock(void);
 void crn_wrap_unlock(void);
 void crn_wrap_forget(void);

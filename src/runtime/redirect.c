@@ -64,7 +64,7 @@ static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
     return there ? there : CRN_RECORD_ROOT;
 }
 
-/* Makes space for `held` frames. Returns how many of them fit, which are fewer without memory. */
+/* Makes space for `held` frames. Returns for how many there is memory. */
 static size_t reserve(cairn_strand *strand, size_t held)
 {
     while ((size_t)(strand->end - strand->stack) <= held)
@@ -83,8 +83,8 @@ static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_
         strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
-/* Copies the stack of `from` to `to`. Keeps the frames of `to` up to the first that differs from
- * those of `from`, because the graph of `from` may have folded their contexts. */
+/* Copies the stack of `from` to `to`. Keeps a common prefix in `to`, because the graph of `from`
+ * may have folded its contexts. */
 static void move_stack(cairn_strand *from, cairn_strand *to)
 {
     cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
@@ -160,8 +160,7 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     return away;
 }
 
-/* Ends a redirection: copies the stack back, or only its height to a strand that keeps a stack of
- * blocks. Returns the original strand. */
+/* Ends a redirection: copies the stack back, or its height to a stack of blocks. */
 static cairn_strand *come_back(cairn_strand *away)
 {
     cairn_strand *back = away->origin;

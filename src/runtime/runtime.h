@@ -39,8 +39,8 @@ typedef struct crn_sampler {
     uint64_t random;
     uint32_t quiet;       /* consecutive rounds without an event of any lane */
     bool sleeps;          /* sampling is suspended until the next event; atomic */
-    uint64_t age;         /* clock units: from the last sample that the sampler would have made to
-                             the event that ends the sleep */
+    uint64_t age;         /* clock units: from the last sample that would have been made to the
+                             event */
     uint64_t rest_ns;     /* ns from that event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
@@ -111,8 +111,7 @@ struct cairn_profile {
     uint32_t key_count;               /* under lock */
     crn_names texts, places;          /* hash tables: offsets of texts in `strings`; blocks of
                                          cairn_block_once; under lock */
-    uint32_t names;                   /* id of the profile's numbers of blocks, keys and texts
-                                         (cairn/hot.h); unique; not 0 */
+    uint32_t names;                   /* unique id of its block, key and text numbers; not 0 */
     uint64_t trace_id[2], span_key;   /* of spans: see ids.c */
     cairn_lane *lanes;                /* newest first; lanes are only added */
     bool tsc;
@@ -144,9 +143,9 @@ struct cairn_profile {
     crn_helper preparer;
     crn_helper off_core; /* runs if `has_off_core` */
     bool has_off_core;
-    const char *off_core_source; /* where that thread gets its data; the note "off_core" says it */
+    const char *off_core_source; /* the text of the note "off_core" */
     bool preparer_sleeps;        /* the preparer sleeps until a lane takes a chunk; atomic */
-    bool preparer_wanted;        /* a lane has taken a chunk, so the preparer must run; atomic */
+    bool preparer_wanted;        /* a lane has taken a chunk; atomic */
     crn_memory_counters memory;
     bool in_memory;
     crn_child child;        /* state after a fork */
@@ -189,8 +188,7 @@ struct cairn_lane {
     clockid_t thread_clock; /* the owner's CPU clock; 0: no owner; atomic */
     bool thread_set;        /* cairn_lane_set_thread was called: the lane describes another thread
                                than its owner */
-    uint32_t shown_thread;  /* id of the thread that the file says the lane describes; 0: none
-                               yet */
+    uint32_t shown_thread;  /* id of the lane's thread in the file; 0: not stored yet */
     bool of_thread;         /* the lane was opened for a thread's own strand (process.h); atomic */
     bool open;
     bool forked; /* in a child of fork: the graph is still the parent's */
@@ -210,8 +208,7 @@ struct cairn_lane {
     uint64_t random;        /* state of the generator for sampled ticks */
     uint64_t tick_point;    /* position of the next sample of ticks within its interval */
     uint64_t tick_interval; /* number of that interval */
-    uint32_t tick_waiting;  /* record that the last sample hit and that is not charged yet; 0:
-                               none */
+    uint32_t tick_waiting;  /* record of the last sample, not charged yet; 0: none */
     cairn_lane *next;       /* next in the profile's list */
     /* For strands redirected to other profiles: redirect.c. */
     cairn_lane *home;          /* the lane that this lane stands in for; NULL if it is no
@@ -335,16 +332,15 @@ void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
 /* Makes the strand the lane's current one. */
 void crn_lane_run(cairn_lane *lane, cairn_strand *strand);
 
-/* Returns the CPU time of the lane's owner, 0 if it is not recorded or there is no owner. Threads
- * other than the owner need the threads' lock. */
+/* Returns the CPU time of the lane's owner, 0 if it is not recorded. Threads other than the owner
+ * need the threads' lock. */
 uint64_t crn_lane_cpu_now(const cairn_lane *lane);
 
 /* Returns true if the lock is free, or becomes free within a second. It never becomes free if the
  * process ends in a signal handler that interrupted the holder. */
 bool crn_lock_is_obtainable(pthread_mutex_t *lock);
 
-/* Take and release the threads' lock. While it is held, as during a fork, lanes do not change
- * owners. */
+/* Lock and unlock the owners of lanes, also around a fork. */
 void crn_threads_lock(void);
 void crn_threads_unlock(void);
 bool crn_threads_lock_is_obtainable(void); /* see crn_lock_is_obtainable */
@@ -394,7 +390,7 @@ void crn_profile_stop(cairn_profile *profile, cairn_error error);
 /* Returns the present moment by the profile's clock and by CLOCK_MONOTONIC. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 
-/* Stores such a moment in the capture's header, to calibrate the clock. One caller at a time. */
+/* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
 
 /* ---- tables of the capture: tables.c ---- */
@@ -404,11 +400,10 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
 /* Measures the cost of a call and of a sample, and adds both as notes. Takes some ten
  * microseconds. */
 void crn_profile_put_costs(cairn_profile *profile);
-/* Adds a block. Call it with the profile's lock held, as all functions up to
- * crn_profile_add_note. */
+/* Adds a block. Under the profile's lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
-/* Returns the metric of that name; CAIRN_METRIC_MAX if the profile has no such metric. */
+/* Returns the metric of that name; CAIRN_METRIC_MAX if the profile lacks it. Under lock. */
 cairn_metric crn_profile_find_metric(const cairn_profile *profile, const char *name);
 cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit);
 cairn_key crn_profile_add_key(cairn_profile *profile, const char *name);
@@ -421,9 +416,8 @@ static inline uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_
     if (block < __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
         return crn_graph_follow(&lane->graph, record, block);
     lane->disk->misuses++;
-    return crn_graph_append(&lane->graph, record, CAIRN_BLOCK_FOLDED); /* appended, not followed:
-                                                                          caching would skip the
-                                                                          next misuse */
+    return crn_graph_append(&lane->graph, record, CAIRN_BLOCK_FOLDED); /* not cached, so that the
+                                                                          next misuse counts, too */
 }
 
 /* Calls `put_block` to find or add a block, under the profile's lock, and adds the block to the
@@ -450,9 +444,8 @@ void crn_columns_close(cairn_lane *lane);
 /* Adds to a record's figure in the column for a metric; makes the column if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
-/* Charges `record` with exact wall time up to now; drops the time if `record` is 0. Leaves
- * `settled` (charge.c) as it is, so the lane must have no promises: readers could count them
- * twice. */
+/* Charges `record` with exact wall time up to now; drops the time if `record` is 0. Does not change
+ * `settled` (charge.c): the lane must have no promises, which readers could count twice. */
 static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record)
 {
     crn_disk_lane *disk = lane->disk;
@@ -533,8 +526,8 @@ bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t 
 void crn_sampler_wake(cairn_profile *profile);
 
 /* Takes a request's readings of the clocks. If the sampler sleeps, wakes it, and sets the readings
- * to those of the last sample that it would have made while it slept. `own`: the caller is the
- * lane's owner. Call it with the lane's time locked. */
+ * to those of the last sample that it would have made. `own`: the caller is the lane's owner. Call
+ * it with the lane's time locked. */
 void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
@@ -617,15 +610,14 @@ void crn_trees_move(cairn_profile *profile);
 /* Returns the graph tag of the lane's graph. */
 uint64_t crn_graph_tag(const cairn_lane *lane);
 
-/* Keeps the parent's graph of the lane, in a child of fork, to translate saved callers with its
- * tag. Takes ownership of `links`, unless it returns false: they are not needed, or there is no
+/* Keeps the parent's graph of the lane, in a child of fork, to translate callers saved with its
+ * tag. Takes ownership of `links`, unless it returns false, because they are not needed or without
  * memory. */
 bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
                        const crn_section *links);
 void crn_old_graphs_free(cairn_lane *lane);
 
-/* Returns the present graph's record for a record of the graph with that tag; 0 if the lane never
- * had such a graph, or without memory.
+/* Returns the present graph's record for a record of the graph with that tag; 0 if unknown.
  */
 uint32_t crn_old_graph_translate(cairn_lane *lane, uint64_t tag, uint32_t record);
 

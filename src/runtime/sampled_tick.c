@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of ticks. The host's clock is cut into intervals of N ticks. In each interval one
- * tick is chosen at random, and its context is charged N ticks when the interval is over.
- * docs/SAMPLING.md shows that this method is unbiased for any program.
+ * The slow path of ticks. Time is cut into intervals of N ticks. In each, one tick is chosen at
+ * random, and its context is charged N ticks when the interval is over. docs/SAMPLING.md shows that
+ * the method is unbiased for any program.
  */
 #include "base/random.h"
 #include "runtime/runtime.h"
@@ -33,9 +33,8 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
     lane->tick_interval += whole;
 }
 
-/* Handles a tick that announced changes sent to the slow path. If the profile's ticks are exact, or
- * the lane still has the parent's graph, the number of ticks is known, and is charged as the new
- * mode says. */
+/* Handles a tick that announced changes sent to the slow path. If ticks are exact, or the lane has
+ * the parent's graph, their number is known and is charged. */
 static void apply_changes_at_tick(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

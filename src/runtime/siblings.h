@@ -16,8 +16,8 @@ void crn_siblings_begin_child(void);
 bool crn_siblings_join(cairn_profile *profile, cairn_profile *other);
 void crn_siblings_leave(cairn_profile *profile);
 
-/* catch_up copies the blocks that the profile lacks from its siblings; returns false without space.
- * tell copies the profile's new blocks to its siblings. Under the lock of siblings. */
+/* Copies blocks that the profile lacks from its siblings; copies its blocks to siblings that lack
+ * them. Under the lock of siblings. */
 bool crn_siblings_catch_up(cairn_profile *profile);
 void crn_siblings_tell(cairn_profile *profile);
 
@@ -31,15 +31,13 @@ static inline cairn_lane *crn_lane_home(cairn_lane *lane)
     return lane->home ? lane->home : lane;
 }
 
-/* Returns the current strand of `home`, which is no stand-in, and its stand-ins together; NULL if
- * no strand is current. */
+/* Returns the current strand of a lane that is no stand-in and of its stand-ins, or NULL. */
 cairn_strand *crn_redirect_running(cairn_lane *home);
 
 /* Charges the time up to now to `strand`, the current one. Returns its lane; NULL for NULL. */
 cairn_lane *crn_redirect_stop(cairn_strand *strand);
 
-/* Makes the strand current. `before` is what crn_redirect_stop returned for the strand that was
- * current; NULL if no strand was. */
+/* Makes the strand current. `before` is what crn_redirect_stop returned, or NULL. */
 void crn_redirect_start(cairn_strand *strand, const cairn_lane *before);
 
 /* Returns true if a strand of the lane or of its stand-ins is current. */

@@ -344,8 +344,7 @@ void cairn_context_charge(cairn_lane *lane, cairn_context context, cairn_metric 
         charge(lane, context, metric, amount);
 }
 
-/* Charges the context of a path and returns it. Does nothing and returns 0 while recording is
- * off. */
+/* Charges the context of a path and returns it; 0 while recording is off. */
 static cairn_context sample(cairn_lane *lane, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount)
 {

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 
-/* Makes space for one more entry. Without memory counts the span as lost and returns false, also
- * for all spans inside of a lost one. */
+/* Makes space for one more entry. Without memory counts a lost span and returns false, also for
+ * spans inside of a lost one. */
 static bool has_room(cairn_strand *strand, size_t height)
 {
     if (!strand->lost_spans && (strand->hot.open < strand->hot.open_end || crn_spans_grow(strand)))
@@ -34,9 +34,9 @@ static bool draw(cairn_lane *lane)
     return drawn;
 }
 
-/* How to record a new span, which depends on the stack entry below it. If only a detail can name
- * the parent, `parent` is CRN_SPAN_GONE: the detail may be dropped or overwritten, and the span
- * must not look like a root span then. */
+/* How to record a new span, which depends on the stack entry below it. If a detail names the
+ * parent, `parent` is CRN_SPAN_GONE: the detail may get lost, and then the span must not look like
+ * a root span. */
 typedef struct beginning {
     bool recorded, drawn;
     uint32_t parent;
@@ -126,10 +126,10 @@ static bool is_quick(const cairn_strand *strand)
     return profile->tsc && !strand->timings && crn_profile_mode(profile) == CRN_MODE_COUNT;
 }
 
-/* Sets the limits of the fast path; to nothing if a span needs more than its record. If another
- * thread switches recording off meanwhile, it lowers the limit either after it is set here, or
- * before: then is_quick sees the new mode. All changes are atomic exchanges, so there are no other
- * cases. A limit that is right is not set again, so that only the other thread changes it. */
+/* Sets the limits of the fast path; to nothing if a span needs more than its record. A thread that
+ * switches recording off lowers the limit after it is set here, or before: then is_quick sees the
+ * new mode. All changes are atomic exchanges, so there are no other cases. A limit that is right is
+ * not set again, so that only the other thread changes it. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

@@ -118,14 +118,13 @@ static inline bool crn_spans_any_open(const cairn_strand *strand)
 /* Makes the stack of open spans larger. Returns false without memory. */
 bool crn_spans_grow(cairn_strand *strand);
 
-/* Prepare a strand that is opened, without open spans; free its memory for spans; make it record no
- * spans because its lane is abandoned. */
+/* Begin an opened strand without open spans; free its memory; bury it with its abandoned lane. */
 void crn_strand_spans_begin(cairn_strand *strand);
 void crn_strand_spans_free(cairn_strand *strand);
 void crn_strand_spans_bury(cairn_strand *strand);
 
-/* unwind ends the open spans above `height`, to which the strand's stack is dropped. adopt makes
- * spans that begin above `height` belong to the adoption with that index. */
+/* Ends the spans above `height`, to which the stack is dropped; makes spans that begin above
+ * `height` belong to that adoption. */
 void crn_spans_unwind(cairn_strand *strand, size_t height);
 void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height);
 
@@ -157,8 +156,7 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);
 
-/* If `trace` is 0 0, the trace began in this process or an ancestor: then sets it to the process's
- * own id and returns true. */
+/* If `trace` is 0 0, as it began in this process or an ancestor, sets its id and returns true. */
 bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2]);
 
 /* Returns the profile's clock. With exact wall time returns the last event's reading, so that spans
@@ -172,8 +170,8 @@ static inline uint64_t crn_spans_stamp(const cairn_lane *lane)
 
 #define CRN_AIM_NOWHERE UINT32_MAX
 
-/* Returns the span that attributes go to: that of cairn_scope_aim, otherwise the innermost open
- * one. Returns 0 if that span is not recorded. */
+/* Returns the span of cairn_scope_aim, otherwise the innermost open span; 0 if that is not
+ * recorded. */
 uint32_t crn_spans_innermost(const cairn_strand *strand);
 
 /* ---- durations: timing.c ---- */
@@ -192,8 +190,7 @@ void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start);
 void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end);
 
 /* Has the innermost open span, when it ends, counted in the histogram for this value of an
- * attribute, if the program asked for such histograms (cairn_key_split). A text is at `text` and
- * has `value` bytes. */
+ * attribute, if the program asked for one (cairn_key_split). A `text` has `value` bytes. */
 void crn_timing_attribute(cairn_strand *strand, crn_histogram_kind kind, cairn_key key,
                           uint64_t value, const char *text);
 

@@ -62,8 +62,8 @@ void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
         crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, value);
 }
 
-/* Reads the first bytes of a stored text. Takes the lock, because the strings move when another
- * thread adds to them. */
+/* Reads the first bytes of a stored text. Locks, because strings move when a thread adds to
+ * them. */
 static size_t read_name(cairn_profile *profile, cairn_text text, char bytes[CRN_HISTOGRAM_TEXT_MAX])
 {
     crn_profile_lock(profile);
@@ -108,8 +108,7 @@ void cairn_span_follows(cairn_strand *strand, cairn_span other)
 
 /* ---- what happens at a moment ---- */
 
-/* Returns the number of the span that an event now belongs to. Returns 0 before the lane's first
- * span and while recording is off. */
+/* Returns the span that an event belongs to; 0 before the first span and while recording is off. */
 static uint32_t span_now(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);

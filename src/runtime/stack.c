@@ -49,7 +49,7 @@ static bool grow(cairn_strand *strand)
     return true;
 }
 
-/* Invalidates the records of the frames from `height` on, and of `stride` frames below. */
+/* Invalidates records from `height` on, and of `stride` frames below. */
 static void invalidate(cairn_strand *strand, size_t height)
 {
     if (height >= strand->resolved)

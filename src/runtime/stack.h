@@ -20,7 +20,7 @@ static inline size_t crn_stack_held(const cairn_strand *strand)
     return (size_t)(strand->only.top - strand->only.blocks);
 }
 
-/* Sets the limits to those of the stack, unless each event must take the slow path. */
+/* Sets the limits to the stack's own, unless each event must be slow. */
 void crn_stack_disarm(cairn_strand *strand);
 
 /* Invalidates the frames' records, because the lane has a new graph. */

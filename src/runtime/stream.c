@@ -117,9 +117,8 @@ static bool can_clear(const crn_stream *stream)
     return stream->prepared - stream->made < __atomic_load_n(&stream->given, __ATOMIC_ACQUIRE);
 }
 
-/* Clears the oldest chunk that the writer of a full ring has given up, and offers it again. Returns
- * false if no chunk was given up. Marks the chunk as unused first: readers must never see old and
- * new data mixed. */
+/* Clears the oldest chunk of a full ring and offers it again, if the writer has given it up. Marks
+ * the chunk as unused first: readers must never see old and new data mixed. */
 static bool clear_oldest(crn_stream *stream)
 {
     if (!can_clear(stream))

@@ -73,8 +73,8 @@ void crn_stream_look(crn_stream *stream, uint64_t now);
 /* Returns the number of chunks that are ready. */
 uint64_t crn_stream_stock(const crn_stream *stream);
 
-/* Returns true if fewer chunks are ready than should be, and more can be prepared. Returns false
- * before the first chunk is taken, since most streams are never used. */
+/* Returns true if fewer chunks are ready than should be, and more can be made. False before the
+ * first is taken, as most streams stay unused. */
 bool crn_stream_wants(const crn_stream *stream);
 
 /* Prepares some chunks; may wait for the disk. Returns true if it prepared any. */

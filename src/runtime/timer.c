@@ -103,8 +103,8 @@ static bool can_be_sent(int number)
     return true;
 }
 
-/* Chooses the highest free real-time signal but SIGRTMAX, and keeps it: a signal may still be
- * pending when the last timer is gone. Returns 0 if none is free. */
+/* Chooses the highest free real-time signal but SIGRTMAX, for good: it may still be pending when
+ * the last timer is gone. */
 static int take_signal(void)
 {
     struct sigaction ours = {.sa_sigaction = handle,
@@ -154,7 +154,7 @@ static crn_timer *take(void)
     return timer;
 }
 
-/* Puts a timer on the list of free timers. Call it with the lock held. */
+/* Frees a timer. Under the lock. */
 static void make_spare(crn_timer *timer)
 {
     timer->next = spare;
@@ -215,9 +215,9 @@ void crn_timer_stop(cairn_lane *lane)
     pthread_mutex_unlock(&lock);
 }
 
-/* Rearms timers that have expired. If a program waits for all signals (sigwait) and consumes the
- * timer's, the handler does not rearm it. Rearming a timer whose signal is still pending does no
- * harm: the kernel keeps one signal for each timer, and the gap is drawn anew. */
+/* If a program waits for all signals (sigwait) and consumes a timer's, the handler does not rearm
+ * the timer. Rearming a timer whose signal is pending does no harm: the kernel keeps one signal for
+ * each timer, and the gap is drawn anew. */
 void crn_timers_go_on(void)
 {
     pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measures durations and processor time of spans, and counts them in histograms when spans end.
+ * Counts durations and processor time of spans in histograms when the spans end.
  */
 #include "base/memory.h"
 #include "plat/thread.h"
@@ -8,8 +8,8 @@
 
 /* ---- buckets ---- */
 
-/* Returns the histogram bucket of a duration: one bucket for each value below 2^BITS; above, one
- * for each value of the highest bit and the BITS bits after it. */
+/* Returns the histogram bucket of a duration: the value itself below 2^BITS; above, its highest bit
+ * and the BITS bits after it select the bucket. */
 static uint32_t bucket_of(uint64_t took)
 {
     enum { BITS = CRN_HISTOGRAM_BITS };

@@ -11,8 +11,8 @@ static uint64_t size_of(uint32_t count)
     return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
 }
 
-/* Appends a tree. Stores the number of nodes last: it makes the tree valid. The space behind the
- * tree is 0, so readers always find an end. */
+/* Appends a tree. Stores its count last: it makes the tree valid. The space behind it is 0, so
+ * readers always find an end. */
 static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
 {
     uint64_t begin = profile->trees_used, end = begin + size_of(count);

@@ -67,7 +67,7 @@ static void ask_ticks(cairn_profile *profile)
         __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_SAMPLED, __ATOMIC_RELAXED);
 }
 
-/* Begins a new generation. Call it with the threads' lock and the profile's lock held. */
+/* Requires the threads' lock and the profile's lock. */
 static void begin_generation(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)

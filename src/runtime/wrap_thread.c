@@ -50,9 +50,8 @@ static started *threads; /* threads that are not joined yet; under lock */
 static joining *joins;   /* under lock */
 static uint64_t created; /* atomic */
 
-/* The calling thread's entry. If a new thread reuses a pthread_t, its thread-local variables are at
- * the same place as those of the old thread, but with other values: so `*owner` tells whether an
- * entry is stale. */
+/* The calling thread's entry. A thread that reuses a pthread_t has this variable at the same
+ * address, with another value: so `*owner` tells whether an entry is stale. */
 static __thread started *this_thread __attribute__((tls_model("initial-exec")));
 
 void crn_wrap_lock(void)
