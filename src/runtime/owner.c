@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The owner of a lane, a thread. Another thread that uses the lane becomes its owner at the next
- * sample. The change is exact if the host calls cairn_lane_hand_over. A thread that ends releases
- * its lanes: so its last period is charged even if the host does not close them.
+ * The owners of lanes, which are threads. Another thread that uses a lane becomes its owner at the
+ * next sample; exactly, if the host calls cairn_lane_hand_over. A thread that ends releases its
+ * lanes: so its last period is charged even if the host does not close them.
  */
 #include <errno.h>
 

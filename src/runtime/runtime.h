@@ -111,7 +111,8 @@ struct cairn_profile {
     uint32_t key_count;               /* under lock */
     crn_names texts, places;          /* hash tables: offsets of texts in `strings`; blocks of
                                          cairn_block_once; under lock */
-    uint32_t names;                   /* unique id of its block, key and text numbers; not 0 */
+    uint32_t names;                   /* unique id of the profile's block, key and text numbers; not
+                                         0 */
     uint64_t trace_id[2], span_key;   /* of spans: see ids.c */
     cairn_lane *lanes;                /* newest first; lanes are only added */
     bool tsc;
@@ -261,7 +262,7 @@ static inline cairn_lane *crn_lane_of(const cairn_strand *strand)
     return (cairn_lane *)strand->hot.lane;
 }
 
-/* Returns the record to which the blocks of a strand lead that keeps only a stack. */
+/* Returns the current record of a strand that keeps only a stack of blocks. */
 uint32_t crn_stack_resolve(cairn_strand *strand);
 
 /* Returns the current record. Thread: the lane's. */
@@ -325,8 +326,7 @@ void crn_lane_settle_moved(cairn_lane *lane);
  * the lane. */
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock);
 
-/* Like crn_lane_begin_time, in a child of fork: charges CPU time from 0 on, which its thread had at
- * the fork. */
+/* Like crn_lane_begin_time, in a child of fork: its thread's CPU time was 0 at the fork. */
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
 
 /* Makes the strand the lane's current one. */

@@ -118,7 +118,8 @@ static inline bool crn_spans_any_open(const cairn_strand *strand)
 /* Makes the stack of open spans larger. Returns false without memory. */
 bool crn_spans_grow(cairn_strand *strand);
 
-/* Begin an opened strand without open spans; free its memory; bury it with its abandoned lane. */
+/* Prepare an opened strand; free its memory for spans; make it record none, on an abandoned
+ * lane. */
 void crn_strand_spans_begin(cairn_strand *strand);
 void crn_strand_spans_free(cairn_strand *strand);
 void crn_strand_spans_bury(cairn_strand *strand);
@@ -208,7 +209,8 @@ void crn_histograms_clear(crn_histograms *histograms);
 /* Returns the histogram of all spans of a block. NULL without space. */
 crn_disk_histogram *crn_histograms_block(crn_histograms *histograms, cairn_block block);
 
-/* A value of an attribute, for spans of one block. */
+/* A value of an attribute in spans of a block. crn_histograms_value returns the value's histogram,
+ * or that of other values if `most` values have one. */
 typedef struct crn_histogram_value {
     cairn_block block;
     cairn_key key;
