@@ -4,9 +4,9 @@
  *
  * The runtime says after how many instructions it takes its next sample of ticks. The interpreter's
  * counter is set to that: by lua_sethook, which visits every frame of the stack, or by a store if
- * layout.c has found the counter. Each coroutine has its own counter; its rest is passed to the
- * next coroutine that runs. If the counter was not found, each coroutine counts periods of its own,
- * and one that ends within its first period is not counted.
+ * layout.c has found the counter. Each coroutine has its own counter; what is left of it is passed
+ * to the next coroutine that runs. If the counter was not found, each coroutine counts periods of
+ * its own, and one that ends within its first period is not counted.
  */
 #include <limits.h>
 

@@ -121,7 +121,7 @@ void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Al
                     void *allocate_data);
 /* Ends the profile. The host stays in memory, because the state may still have its hooks. */
 void crn_host_stop(crn_host *host);
-/* Frees a host whose state is closed. */
+/* Frees a host that no state uses any more. */
 void crn_host_discard(crn_host *host);
 /* Adds notes about the program and the options. */
 void crn_host_describe(crn_host *host, const crn_host_options *options);

@@ -17,7 +17,7 @@ typedef struct known {
 } known;
 
 struct crn_library {
-    known *list; /* sorted by function */
+    known *list; /* in the order in which functions were added */
     size_t count, capacity;
 };
 

@@ -17,7 +17,7 @@ typedef struct settings {
     crn_host_options host;
     const char *output;
     bool quiet;
-    bool wall, spans, clock; /* given */
+    bool wall, spans, clock; /* which options were given */
 } settings;
 
 static crn_host *main_host;

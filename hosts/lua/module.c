@@ -144,7 +144,7 @@ static int profile_start(lua_State *L)
         return 2;
     }
     guard->host = host;
-    crn_scope_forget_keys(L); /* those of an earlier profile */
+    crn_scope_forget_keys(L); /* keys of an earlier profile */
     crn_host_describe(host, &options);
     hide_own(host);
     void *data;

@@ -5,7 +5,7 @@
  *     local own <close> = cairn.scope("render", {iteration = i, image = name})
  *
  * A scope is an entry of the coroutine's stack above the frame that opened it. It ends when it is
- * closed, or with that frame. If the profile records spans, each scope is one.
+ * closed, or with that frame. If the profile records spans, each scope is a span.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char scope_type[] = "cairn.scope";
 static const char handoff_type[] = "cairn.handoff";
 static const char keys_place[] = "cairn.keys"; /* registry key of the table from names to keys */
 
-/* An open scope or adoption: its entry of a stack. */
+/* An open scope or adoption: its entry on a coroutine's stack. */
 typedef struct scope {
     lua_State *L;
     const crn_frame *entry;
@@ -196,7 +196,7 @@ static int scope_close(lua_State *L)
     return 0;
 }
 
-/* scope:set(name, value), for the innermost scope; returns the scope. */
+/* scope:set(name, value): sets an attribute of the innermost span; returns the scope. */
 static int scope_set(lua_State *L)
 {
     const scope *scope = luaL_checkudata(L, 1, scope_type);
@@ -229,7 +229,7 @@ static int counter_set(lua_State *L)
     return 0;
 }
 
-/* cairn.event(text): this happened now. */
+/* cairn.event(text): notes what happens now. */
 static int event_add(lua_State *L)
 {
     const char *text = luaL_checkstring(L, 1);

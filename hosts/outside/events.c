@@ -262,7 +262,7 @@ static bool try_attributes(crn_events *events, pid_t thread)
     if (file < 0)
         return false;
     close(file);
-    events->attributes.inherit = 0; /* the kernel maps no ring of an inherited event */
+    events->attributes.inherit = 0; /* an inherited event for all processors has no ring */
     ring ring = {0};
     size_t pages = RING_MOST;
     file = open_event(events, thread, -1);

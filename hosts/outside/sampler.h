@@ -42,8 +42,8 @@ typedef struct crn_mapping {
 
 typedef struct crn_space {
     pid_t process;
-    pid_t living;   /* a thread that has not ended: /proc has mappings and files of such alone */
-    bool same_root; /* it sees the same files as we do */
+    pid_t living;          /* a live thread: /proc has no mappings or files of an ended thread */
+    bool same_root;        /* it sees the same files as we do */
     crn_mapping *mappings; /* of code; sorted */
     size_t count, capacity;
     uintptr_t entry;     /* stack pointer with which the process began; 0: unknown */

@@ -56,7 +56,7 @@ enum { SEEN = 1 << 14 }; /* entries of a table indexed by the object's address *
 
 typedef struct seen {
     uintptr_t object;
-    uint64_t compared; /* moment */
+    uint64_t compared; /* `now` at the last comparison */
     cairn_block block;
     uint8_t members[CRN_MEMBERS_MOST];
 } seen;

@@ -64,7 +64,7 @@ typedef struct cairn_priv_cache_entry {
 enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
 
 typedef struct cairn_priv_lane {
-    char *base;        /* of the records */
+    char *base;        /* base address of the records */
     int64_t tick_left; /* ticks until the next sample */
     uint64_t tick_mode;
     cairn_priv_cached_edge *edge_cache; /* searched if a record does not cache the callee */

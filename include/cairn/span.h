@@ -86,9 +86,10 @@ CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
  * its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
     cairn_span span;       /* the span that takes the token */
-    cairn_context context; /* its context, by number in `lane` */
+    cairn_context context; /* the taker's context, a number of `lane` */
     uint32_t lane;
-    uint64_t taken; /* clock: when the token was taken; 0: a token without effect */
+    uint64_t taken; /* clock: when the token was taken; 0: from another process, or without
+                       effect */
     /* For requests from other processes (traceparent.h): the trace id, or 0 0 for this process's
      * own trace; the id of the remote parent span, or 0 if `span` is the parent; and flags. */
     uint64_t trace[2], remote;

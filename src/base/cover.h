@@ -11,13 +11,13 @@
 
 #include <stdint.h>
 
-/* From start to end, exclusive. Without time if end <= start. */
+/* The time from `start` up to, but not including, `end`; empty if end <= start. */
 typedef struct crn_period {
     uint64_t start, end;
 } crn_period;
 
-/* Returns the time by which `part` extends the union, clipped to `whole`. Parts come by start.
- * `*reach` is the latest end so far, 0 before the first part. */
+/* Returns the time by which `part` extends the union of the parts before it, within `whole`. Parts
+ * come in the order of `start`. `*reach` is the latest end so far, 0 before the first part. */
 static inline uint64_t crn_cover(crn_period whole, crn_period part, uint64_t *reach)
 {
     uint64_t start = part.start > whole.start ? part.start : whole.start;

@@ -17,8 +17,7 @@ void crn_interning_free(crn_interning *interning);
  * pointers, valid until the interning is freed. */
 const char *crn_intern(crn_interning *interning, const char *text, size_t length);
 
-/* Returns the number of a string: 0 for the first one added, then 1 and so on. `text` need not be
- * interned. */
+/* Returns the number of a string, which it interns if needed. Numbers count up from 0. */
 uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t length);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * memory.h - allocation through one place, so that tests can make the Nth one fail.
  *
- * The runtime uses the try functions and copes with NULL. The tool uses the others,
- * which end the process with a message: a report has nothing better to do.
+ * The runtime uses the functions with `try` in their name and copes with NULL. The tool uses the
+ * others, which end the process with a message if memory runs out.
  */
 #ifndef CRN_BASE_MEMORY_H
 #define CRN_BASE_MEMORY_H
@@ -16,20 +16,20 @@
  * profiled program. Call it before the first allocation. */
 void crn_memory_from_malloc(void);
 
-/* Returns zeroed memory, or NULL if there is none. The try functions preserve errno. */
+/* Returns zeroed memory, or NULL without memory. The try functions preserve errno. */
 void *crn_try_calloc(size_t count, size_t size);
 /* Like realloc. Returns NULL without memory; then `memory` is unchanged. */
 void *crn_try_realloc(void *memory, size_t count, size_t size);
 void crn_free(void *memory);
 
-/* Returns true if `size` bytes are equal. A replacement for memcmp that the dynamic linker need not
- * resolve at its first call: that takes about 1 KB of stack, which a small signal stack may not
- * have. All other functions needed to find a context are called when a profile is opened. */
+/* Returns true if `size` bytes are equal. Replaces memcmp, which the dynamic linker resolves at the
+ * first call: that takes about 1 KB of stack, more than a small signal stack may have. (All other
+ * functions needed to find a context are called when a profile is opened.) */
 bool crn_is_same(const void *one, const void *other, size_t size);
 
-/* Returns a zeroed table of `size` bytes, for tables that grow by doubling. Large tables are
- * returned to the system when freed; malloc would keep the outgrown ones, which take as much memory
- * again. Returns NULL without memory. */
+/* Returns a zeroed table of `size` bytes, for tables that grow by doubling. Frees of large tables
+ * return their memory to the system; malloc would keep outgrown tables, which add up to as much
+ * memory again. Returns NULL without memory. */
 void *crn_try_table(size_t size);
 void crn_free_table(void *table, size_t size);
 
@@ -39,16 +39,17 @@ void *crn_try_sparse(size_t size);
 /* Like crn_try_sparse, but read-only: a write is a segmentation fault. */
 void *crn_try_zeros(size_t size);
 void crn_free_sparse(void *memory, size_t size);
-/* Has the kernel zero sparse memory in child processes. Returns false before Linux 4.14. */
+/* Has the kernel zero memory of crn_try_sparse in child processes. Returns false before Linux
+ * 4.14. */
 bool crn_zero_in_children(void *sparse, size_t size);
 
-/* Never return NULL. Memory from crn_calloc is zeroed. */
+/* Allocate or end the process; never return NULL. Memory from crn_calloc is zeroed. */
 void *crn_calloc(size_t count, size_t size);
 void *crn_realloc(void *memory, size_t count, size_t size);
 char *crn_strdup(const char *text);
 
-/* For tests: makes the try functions fail from the `nth` call on (1 is the next call); 0 means
- * never. */
+/* Makes the try functions fail from the `nth` call on, in tests. 1 is the next call; 0: none
+ * fails. */
 void crn_memory_fail_at(uint64_t nth);
 
 #endif

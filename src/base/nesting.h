@@ -3,7 +3,8 @@
  * nesting.h - which spans of a lane run inside which others.
  *
  * One strand of a lane runs at a time, so at each moment the lane's innermost span is the open one
- * that began last. It interrupts all others: their self time excludes it, whoever its parent is.
+ * that began last. It interrupts the others: their self time excludes its time, whichever span is
+ * its parent.
  */
 #ifndef CRN_BASE_NESTING_H
 #define CRN_BASE_NESTING_H
@@ -12,7 +13,7 @@
 
 #include "base/cover.h"
 
-/* Open spans of one lane; each ends before the one below it. */
+/* Open spans of one lane, as a stack; each ends before the span below it. */
 typedef struct crn_nesting {
     struct crn_open_span {
         uint64_t end;
@@ -21,12 +22,12 @@ typedef struct crn_nesting {
     uint32_t height; /* 0 at the begin of a lane */
 } crn_nesting;
 
-/* `inner` interrupts `outer`. */
+/* Called when `inner` interrupts `outer`. */
 typedef void crn_nesting_found(void *to, uint32_t outer, uint32_t inner);
 
-/* Adds the lane's next span, in the order of start and number. Calls `found` for the spans that it
- * interrupts; not for those that are inside others that it interrupts until it ends. In total, at
- * most two calls a span. */
+/* Adds the lane's next span; spans come in the order of start and number. Calls `found` for the
+ * open spans from the innermost outwards, up to the first that outlives the new span. In total,
+ * makes at most two calls a span. */
 static inline void crn_nesting_add(crn_nesting *nesting, uint32_t span, crn_period period,
                                    crn_nesting_found *found, void *to)
 {
@@ -34,7 +35,7 @@ static inline void crn_nesting_add(crn_nesting *nesting, uint32_t span, crn_peri
         return;
     while (nesting->height && nesting->open[nesting->height - 1].end <= period.start)
         nesting->height--;
-    /* A span that ends before the new one is never innermost again. */
+    /* A span that ends before the new span is never innermost again. */
     while (nesting->height && nesting->open[nesting->height - 1].end <= period.end)
         found(to, nesting->open[--nesting->height].span, span);
     if (nesting->height)

@@ -3,8 +3,8 @@
  * pool.h - an allocator independent of the program's malloc.
  *
  * The runtime runs wherever the program does: inside a malloc that is itself profiled, or in a
- * signal handler that interrupted one. So its memory is mapped by itself. Nothing here takes a
- * lock: a handler may interrupt any function and call it again, and fork leaves nothing locked.
+ * signal handler that interrupted one. So it maps its memory itself. No function here takes a lock:
+ * a handler may interrupt a function and call it again, and a fork leaves nothing locked.
  */
 #ifndef CRN_BASE_POOL_H
 #define CRN_BASE_POOL_H

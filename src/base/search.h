@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The size of a number, which must be a uint32_t or a uint64_t. */
+/* The size in bytes of a number, which must be a uint32_t or a uint64_t. */
 #define CRN_SEARCHED(number) _Generic(number, uint32_t : 4, uint64_t : 8)
 
 /* Returns the number of elements of `list` whose member is below `wanted`: the index of the first
- * that is not. */
+ * element that is not below. */
 #define CRN_BELOW(list, count, member, wanted)                                                     \
     crn_search(list, count, sizeof *(list), offsetof(__typeof__(*(list)), member),                 \
                CRN_SEARCHED((list)->member), wanted, false)
@@ -23,14 +23,14 @@
     crn_search(list, count, sizeof *(list), offsetof(__typeof__(*(list)), member),                 \
                CRN_SEARCHED((list)->member), wanted, true)
 
-/* The same for arrays of numbers. */
+/* Like CRN_BELOW and CRN_UP_TO, for arrays of numbers. */
 #define CRN_NUMBERS_BELOW(list, count, wanted)                                                     \
     crn_search(list, count, sizeof *(list), 0, CRN_SEARCHED(*(list)), wanted, false)
 #define CRN_NUMBERS_UP_TO(list, count, wanted)                                                     \
     crn_search(list, count, sizeof *(list), 0, CRN_SEARCHED(*(list)), wanted, true)
 
 /* Returns the number of elements whose number, of `size` bytes at `offset`, is below `wanted`, or
- * at most that if `up_to`. */
+ * at most `wanted` if `up_to`. */
 static inline size_t crn_search(const void *list, size_t count, size_t stride, size_t offset,
                                 size_t size, uint64_t wanted, bool up_to)
 {

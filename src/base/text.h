@@ -13,13 +13,13 @@
  * invalid (Unicode, table 3-7). Reads nothing behind a NUL byte. */
 size_t crn_text_decode(const char *text, uint32_t *character);
 
-/* Returns true if a character can act on a terminal, or show a text as another one: C0 and C1
- * controls, DEL, marks, overrides and isolates of writing direction, zero-width characters and line
- * separators. */
+/* Returns true if a character can control a terminal, or make a text look like another text: C0 and
+ * C1 controls, DEL, marks, overrides and isolates of writing direction, zero-width characters and
+ * line separators. */
 bool crn_text_is_unsafe(uint32_t character);
 
-/* Returns a copy as valid UTF-8: U+FFFD for each invalid byte, and '?' for each unsafe character if
- * `safe`. Free it with crn_free. */
+/* Returns a copy in valid UTF-8, with U+FFFD for each invalid byte and, if `safe`, '?' for each
+ * unsafe character. Free it with crn_free. */
 char *crn_text_copy(const char *text, bool safe);
 
 /* Replaces unsafe characters and invalid bytes by '?', in place. */

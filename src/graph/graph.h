@@ -6,13 +6,14 @@
  * edge, or closes a cycle with an edge back to the context that ends the earlier run, or adds a
  * context. The path is canonical before each step, so there is at most one repeated suffix.
  *
- * There is a record for each edge. The tree edge into a context is the context's record; any other
- * edge is an *alias* of the context that it leads to, with counters of its own. The current record
- * may be either. A record consists of two structs with the same number in two arrays: hot ones
- * (cairn/hot.h) and fixed ones (crn_link). Records are append-only and refer to each other by
- * number, so they can be in a file; only the edges cached in them are hints without meaning to
- * others. Private to the process are the index (a hash table of edges that share their callee entry
- * with another), the edge cache (a direct-mapped table in front of it) and the last path.
+ * Each edge has a record. The record of the tree edge into a context is the context's record. Any
+ * other edge is an *alias* of the context that it leads to, with counters of its own. A context or
+ * an alias can be the current record. A record consists of two structs with the same number in two
+ * arrays: hot ones (cairn/hot.h) and fixed ones (crn_link). Records are append-only and refer to
+ * each other by number, so they can be in a file. Their cached callees are hints, which readers of
+ * the file ignore. Private to the process are the index (a hash table of edges that share their
+ * callee entry with another), the edge cache (a direct-mapped table in front of it) and the last
+ * path.
  *
  * One thread at a time may change a graph. Others may read records below the published number.
  *
@@ -30,8 +31,8 @@
 
 /* The fixed data of a record: what never changes, and wall time, which changes rarely. */
 struct crn_link {
-    uint32_t from;   /* the context that the edge leaves; 0 for the root */
-    uint32_t target; /* the context that it leads to: itself, except for an alias */
+    uint32_t from;   /* the caller's context; 0 for the root */
+    uint32_t target; /* the context that the edge leads to: the record itself, unless an alias */
     uint32_t block;
     uint32_t depth; /* in a context: length of its path, including the root; in an alias: its
                        kind */
@@ -43,10 +44,10 @@ enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 _Static_assert(sizeof(cairn_priv_record) == 40, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
-/* Words of 8 bytes in a record: node offset = record number * this. */
+/* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
 
-/* Returns the record at a node offset. Hosts flag offsets in bits above the lower 32. */
+/* Returns the record at a node offset. Ignores bits above the lower 32: hosts put flags there. */
 static inline uint32_t crn_record_at(uint64_t node_offset)
 {
     return (uint32_t)node_offset / CRN_RECORD_WORDS;
@@ -56,14 +57,14 @@ typedef struct crn_graph crn_graph;
 
 typedef cairn_priv_cached_edge crn_cached_edge;
 
-/* Makes zeroed space for at least `records`; sets hot.base, links, published and capacity. The
- * arrays may move. Returns false if there will never be more space. */
+/* Makes zeroed space for at least `records` records; sets hot.base, links, published and capacity.
+ * The arrays may move. Returns false without space. */
 typedef bool crn_graph_grow(crn_graph *graph, uint64_t records);
 
 struct crn_graph {
-    cairn_priv_lane hot; /* base and caches; the tick fields belong to the runtime */
+    cairn_priv_lane hot; /* base and caches; the other fields belong to the runtime */
     crn_link *links;
-    uint64_t *published; /* `used` is stored here when a record is complete */
+    uint64_t *published; /* `used` for other threads, stored when a record is complete */
     uint32_t used;       /* number of the next record */
     uint32_t capacity;   /* in records */
     crn_graph_grow *grow;
@@ -91,13 +92,14 @@ static inline crn_link *crn_graph_link_of(const crn_graph *graph, uint32_t recor
     return &graph->links[record];
 }
 
-/* Returns the context that a record is, or is an alias of. */
+/* Returns the context of a record: the record itself, or the target of an alias. */
 static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
 {
     return graph->links[record].target;
 }
 
-/* The entry of the edge cache for `block` at the record with this node offset, and its key. */
+/* Return the key for the edge to `block` from the record at `node_offset`, and its entry in the
+ * edge cache. */
 static inline uint64_t crn_graph_edge_key(uint64_t node_offset, cairn_block block)
 {
     return (uint64_t)block << 32 | node_offset;
@@ -110,15 +112,16 @@ static inline crn_cached_edge *crn_graph_edge_entry(const cairn_priv_lane *hot,
     return &hot->edge_cache[place & hot->edge_cache_mask];
 }
 
-/* Returns true if a record's callee entry is empty. Then no callee was ever followed whose block
- * has this entry. (Record 0, or the root for the entry that CAIRN_BLOCK_FOLDED has.) */
+/* Returns true if a record's callee entry is empty: then no edge to a block with this entry was
+ * ever followed. (An empty entry leads to record 0, or to the root in the entry of
+ * CAIRN_BLOCK_FOLDED.) */
 static inline bool crn_graph_is_no_callee(uint32_t callee)
 {
     return callee <= CRN_RECORD_ROOT * CRN_RECORD_WORDS;
 }
 
-/* Looks up the callee `block` of the record at `node_offset` in the edge cache and caches it in the
- * record. Returns its node offset, 0 if it is not there. */
+/* Looks up the callee for `block` of the record at `node_offset` in the edge cache, and caches it
+ * in the record. Returns the callee's node offset; 0 if the edge cache lacks it. */
 static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t node_offset,
                                         cairn_block block)
 {
@@ -139,42 +142,43 @@ static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t nod
  * and then has nothing allocated. */
 bool crn_graph_open(crn_graph *graph);
 
-/* An empty pair of counter tree entries (cairn/host.h), for graphs without any; never written
- * to. */
+/* An empty pair of entries for hot.nodes in graphs without counter trees (cairn/host.h); never
+ * written to. */
 extern crn_cached_edge crn_graph_no_nodes[2];
 
-/* Frees what is private to the process; the record space belongs to the storage. */
+/* Frees caches, index and path. The records belong to `storage`. */
 void crn_graph_close(crn_graph *graph);
 
-/* Returns the record for `block` at `record`, adding it if needed: canonical, or folded by a limit.
- * Never fails: without any space it returns the context [folded]. */
+/* Returns the record for `block` called from `record`, adding it if needed: its path is canonical,
+ * or a limit folds it. Never fails: without space it returns the context [folded]. */
 uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Like append, and caches the result in the record and, if need be, in the edge cache. */
+/* Like crn_graph_append, and caches the result in the record and, if useful, in the edge cache. */
 uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Like extend, for an edge that may be in the edge cache. */
+/* Like crn_graph_extend, but searches the edge cache first. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Allocates inline caches for the first blocks; without memory there are none. */
+/* Allocates inline caches for the first blocks; without memory the graph has no inline caches. */
 void crn_graph_make_inline_cache(crn_graph *graph);
 
-/* Returns empty inline caches, which nobody can write to. They exist once a graph is open; for
- * block 0 alone if there is no address space, and then no block has an inline cache. */
+/* Returns empty read-only inline caches for all blocks that can have one; NULL before the first
+ * graph is open. Without address space they are for block 0 alone, and no block has an inline
+ * cache. */
 cairn_priv_cache_entry *crn_graph_empty_inline_cache(void);
 
-/* Returns the record for `block` at the context `from`, or 0. */
+/* Returns the record for `block` called from the context `from`; 0 if the edge does not exist. */
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block);
 
-/* Like append, for a child that is known to be canonical or wanted as it is: without search for
- * cycles and without path limit. */
+/* Like crn_graph_append, but without search for cycles and without limits on paths and contexts:
+ * for a path that is canonical, or wanted as it is. */
 uint32_t crn_graph_graft(crn_graph *graph, uint32_t from, cairn_block block);
 
-/* Returns the record for target's block at the context `from`: an existing one, or a new alias of
- * the context `target`. */
+/* Returns the record for the block of `target` called from the context `from`: an existing record,
+ * or a new alias of `target`. */
 uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool folded);
 
-/* `grow` for graphs that are not in a file: allocates with malloc. */
+/* `grow` for graphs in memory, which crn_graph_free_memory closes. */
 crn_graph_grow crn_graph_grow_memory;
 void crn_graph_free_memory(crn_graph *graph);
 

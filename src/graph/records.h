@@ -7,20 +7,20 @@
 
 #include "graph/graph.h"
 
-/* Valid records: each edge leaves a context that comes before it; so does an alias's target; depths
- * are consistent. */
+/* Valid records: the caller's context precedes each record, the target precedes each alias, and
+ * depths are consistent. */
 typedef struct crn_records {
     const cairn_priv_record *hot;
     const crn_link *links;
     uint32_t used;          /* records 1 to used - 1 are valid */
-    uint32_t context_count; /* 0 if not even the root is valid */
+    uint32_t context_count; /* 0 if the root is invalid */
     uint32_t alias_count;
-    uint32_t *contexts; /* by context: its record */
-    uint32_t *numbers;  /* by record: its context, or the one that it is an alias of */
-    bool whole;         /* all records up to the given `used` are valid */
+    uint32_t *contexts; /* the records that are contexts */
+    uint32_t *numbers;  /* by record: position in `contexts` of its context or alias target */
+    bool whole;         /* all records that were scanned are valid */
 } crn_records;
 
-/* Checks records 1 to used - 1 up to the first invalid one. Returns false without memory. */
+/* Checks records 1 to used - 1, up to the first invalid record. Returns false without memory. */
 bool crn_records_scan(crn_records *records, const cairn_priv_record *hot, const crn_link *links,
                       uint32_t used);
 void crn_records_free(crn_records *records);
@@ -30,8 +30,8 @@ static inline bool crn_records_is_context(const crn_records *records, uint32_t r
     return records->links[record].target == record;
 }
 
-/* Adds calls, ticks and wall to `graph`, which has the same blocks. `map`, with context_count
- * entries, gets the record in `graph` of each context. */
+/* Adds calls, ticks and wall to `graph`, which has the same blocks. Sets `map`, an array of
+ * context_count entries, to the record in `graph` for each context. */
 void crn_records_merge(const crn_records *records, crn_graph *graph, uint32_t *map);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * clock.h - clocks, read as cheaply as the machine allows.
+ * clock.h - readings of clocks, as cheap as the machine allows.
  */
 #ifndef CRN_PLAT_CLOCK_H
 #define CRN_PLAT_CLOCK_H
@@ -15,7 +15,7 @@ bool crn_clock_has_tsc(void);
 uint64_t crn_clock_monotonic(void);
 uint64_t crn_clock_realtime(void);
 
-/* Sets `boot` to Linux's boot id; 0 0 if unknown. Processes with equal boot ids share
+/* Sets `boot` to Linux's boot id, or to 0 0 if it is unknown. Processes with equal boot ids share
  * CLOCK_MONOTONIC. Preserves errno. */
 void crn_clock_boot(uint64_t boot[2]);
 

@@ -13,34 +13,35 @@
 typedef struct crn_switches crn_switches;
 
 typedef enum crn_switch_kind {
-    CRN_SWITCH_WAITS, /* the thread gave its core up to wait */
-    CRN_SWITCH_READY, /* it lost its core but wanted to go on */
-    CRN_SWITCH_IN,    /* it got a core */
-    CRN_SWITCH_WOKE,  /* it woke another thread */
-    CRN_SWITCH_LOST   /* the kernel had no space: some are missing */
+    CRN_SWITCH_WAITS, /* the thread gave up its core to wait */
+    CRN_SWITCH_READY, /* the thread was preempted */
+    CRN_SWITCH_IN,    /* the thread got a core */
+    CRN_SWITCH_WOKE,  /* it, or an interrupt on its core, woke a thread */
+    CRN_SWITCH_LOST   /* the kernel had no space: some switches are missing */
 } crn_switch_kind;
 
 typedef struct crn_switch {
     crn_switch_kind kind;
     uint64_t at; /* CLOCK_MONOTONIC, ns */
     pid_t woken; /* of CRN_SWITCH_WOKE */
-    bool itself; /* of CRN_SWITCH_WOKE: not an interrupt that happened to run on its core */
+    bool itself; /* for CRN_SWITCH_WOKE: the thread itself woke it, not an interrupt */
 } crn_switch;
 
-/* Records the switches of a thread from now on. Returns NULL where that is not possible or not
- * allowed. Opens and closes a file; the record itself needs none. */
+/* Has the kernel record the switches of a thread from now on. Returns NULL where that is not
+ * possible or not allowed. Opens and closes a file; keeps none open. */
 crn_switches *crn_switches_open(pid_t thread);
 
-/* Records what the thread wakes, likewise. Needs a mounted tracefs and the right to use
+/* Likewise records the wake-ups by the thread. Needs a mounted tracefs and the right to use
  * tracepoints. */
 crn_switches *crn_switches_open_wakes(pid_t thread);
 
 void crn_switches_close(crn_switches *switches);
 
-/* Returns true if there is no space for another one: those since the last record are missing. */
+/* Returns true if the ring buffer has no space for another record: switches since the last record
+ * are missing. */
 bool crn_switches_are_full(const crn_switches *switches);
 
-/* Takes the next one. Returns false if there is none. One caller at a time. */
+/* Takes the next switch. Returns false if no switch is left to read. One caller at a time. */
 bool crn_switches_next(crn_switches *switches, crn_switch *next);
 
 #endif

@@ -7,10 +7,7 @@
 
 #include "runtime/runtime.h"
 
-enum {
-    CRN_COUNTED_SIZES = 8
-}; /* number of sizes that the lane's cache can have, each twice the
-      size before */
+enum { CRN_COUNTED_SIZES = 8 }; /* sizes that the lane's cache can have, each twice the last */
 
 /* An entry of a hash table: the counters of a tree in a context. */
 typedef struct crn_counted_entry {

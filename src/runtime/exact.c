@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Charges exact wall time for hosts that have not saved vector and x87 registers. The file is
- * compiled for general registers alone, and calls no function of other files.
+ * compiled for general registers alone, and calls no function.
  */
 #include "runtime/exact.h"
 

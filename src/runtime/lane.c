@@ -10,10 +10,7 @@
 #include "runtime/span.h"
 #include "runtime/stack.h"
 
-enum {
-    KEPT_STACK = 1024
-}; /* a closed strand keeps a stack of up to this many entries for its next
-      use */
+enum { KEPT_STACK = 1024 }; /* entries of the stack that a closed strand may keep for reuse */
 
 /* ---- lanes ---- */
 

@@ -107,7 +107,7 @@ static bool read_all(all_spans *all, crn_error *error)
 /* A span, and an outer span of which it covers time. */
 typedef struct part {
     crn_period period; /* of the inner span; `end` is UINT64_MAX if it is open */
-    uint32_t outer;    /* index */
+    uint32_t outer;    /* index of the outer span */
 } part;
 
 typedef struct part_list {

@@ -14,9 +14,9 @@
  * environment, except `*path`, which the caller frees. Returns false if no profile is requested. */
 bool crn_process_options(cairn_options *options, char **path, const char **wrong);
 
-/* Locks the directory of CAIRN_OUT. The caller holds the lock while it chooses a path and makes the
- * capture, so that processes that start at once see each other's captures. Returns the lock for
- * crn_place_unlock. Without a lock it returns -1; the caller goes on. */
+/* Locks the directory of CAIRN_OUT, to choose a path and make the capture, so that processes that
+ * start at once see each other's captures. Returns -1 if that fails; the caller goes on without the
+ * lock. */
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 

@@ -64,7 +64,7 @@ typedef struct crn_timer crn_timer;
 
 /* A moment by both clocks of a lane. */
 typedef struct crn_sample_time {
-    uint64_t clock; /* 0: none */
+    uint64_t clock; /* 0: no moment */
     uint64_t cpu;   /* CPU time of the lane's owner, ns */
 } crn_sample_time;
 

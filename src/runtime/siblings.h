@@ -34,7 +34,8 @@ static inline cairn_lane *crn_lane_home(cairn_lane *lane)
 /* Returns the current strand of a lane that is no stand-in and of its stand-ins, or NULL. */
 cairn_strand *crn_redirect_running(cairn_lane *home);
 
-/* Charges the time up to now to `strand`, the current one. Returns its lane; NULL for NULL. */
+/* Charges `strand`, which ceases to be current, up to now. Returns its lane; NULL if `strand` is
+ * paused. */
 cairn_lane *crn_redirect_stop(cairn_strand *strand);
 
 /* Makes the strand current. `before` is what crn_redirect_stop returned, or NULL. */

@@ -13,8 +13,7 @@
 
 #define CRN_OPEN_DRAWN ((uint32_t)0xfffffffeu) /* bottom of the stack if root spans are sampled */
 #define CRN_OPEN_FORKED                                                                            \
-    ((uint32_t)0xfffffffdu) /* open at the time of a fork: a span of the parent process, see       \
-                               span_fork.c */
+    ((uint32_t)0xfffffffdu) /* a span of an ancestor process, open at the fork (span_fork.c) */
 #define CRN_OPEN_SKIPPED                                                                           \
     ((uint32_t)0xffffffffu) /* a span below a root span that was not sampled                       \
                              */
