@@ -122,8 +122,9 @@ static void print_rest(FILE *out, const crn_zero_view *view)
     if (view->hidden)
         fprintf(out, "%s more never ran: --top 0 shows all\n",
                 crn_figure_alone(figure, "", view->hidden));
-    fprintf(out, "%s of %s blocks ran: %.1f %%\n", crn_figure_alone(figure, "", view->ran),
-            crn_figure_alone(all, "", view->known), crn_percent(view->ran, view->known));
+    fprintf(out, "%s of %s blocks ran: %.1f %%%s\n", crn_figure_alone(figure, "", view->ran),
+            crn_figure_alone(all, "", view->known), crn_percent(view->ran, view->known),
+            view->ran == view->known ? "; cairn cc --zero also adds functions that never ran" : "");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

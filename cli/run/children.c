@@ -117,15 +117,30 @@ static uint32_t put_blocks(crn_profile_builder *builder, const crn_profile *prof
     return program_block(builder, profile);
 }
 
-/* Returns the profile with all its contexts below a block named like its program. */
-static crn_profile *below_program(const crn_profile *profile)
+/* Returns true if the program called exec: a later capture is of the same process, whose number is
+ * in its name. */
+static bool called_exec(const crn_profile *profile, const char *path, const crn_list *others)
+{
+    char number[32];
+    bool is_open = strcmp(crn_profile_note(profile, "state", ""), "recording") == 0;
+    snprintf(number, sizeof number, ".%s.", crn_profile_note(profile, "process", "?"));
+    for (size_t i = 0; is_open && i < others->count; i++)
+        if (strcmp(others->list[i], path) != 0 && strstr(others->list[i], number))
+            return true;
+    return false;
+}
+
+/* Returns the profile with all its contexts below a block named like its program. `whole`: it says
+ * nothing about an end that is missing. */
+static crn_profile *below_program(const crn_profile *profile, bool whole)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
     uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
     uint32_t program = put_blocks(builder, profile, blocks);
     put_contexts(builder, profile, program, blocks);
     for (size_t i = 0; i < profile->note_count; i++)
-        crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+        if (!whole || strcmp(profile->notes[i].key, "unaccounted_ns") != 0)
+            crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
     crn_free(blocks);
     return crn_profile_builder_end(builder);
 }
@@ -142,7 +157,7 @@ static void put_below_program(process *process, const crn_profile *profile)
     crn_free(blocks);
 }
 
-static void add(crn_merge *merge, const char *path, process *process)
+static void add(crn_merge *merge, const char *path, const crn_list *others, process *process)
 {
     crn_error error = {0};
     crn_profile *profile = crn_profile_load(path, &error);
@@ -153,7 +168,7 @@ static void add(crn_merge *merge, const char *path, process *process)
         crn_profile_free(profile);
         return;
     }
-    crn_profile *below = below_program(profile);
+    crn_profile *below = below_program(profile, called_exec(profile, path, others));
     crn_merge_add(merge, below);
     crn_profile_free(below);
     if (process->trace->samples.count) {
@@ -193,7 +208,7 @@ static void merge_into(const char *path, const crn_list *others)
     crn_merge *merge = crn_merge_new();
     process *processes = crn_calloc(count, sizeof *processes);
     for (size_t i = 0; i < count; i++)
-        add(merge, i ? others->list[i - 1] : path, &processes[i]);
+        add(merge, i ? others->list[i - 1] : path, others, &processes[i]);
     crn_profile *sum = crn_merge_end(merge);
     crn_trace *joined = join(processes, count, sum);
     if (processes[0].read && crn_cli_save_spans(sum, joined, path) == CRN_EXIT_OK)

@@ -94,6 +94,8 @@ static void choose_lines(const crn_profile *profile, const crn_block_info *funct
             strcmp(profile->blocks[b].file, function->file) == 0)
             end = profile->blocks[b].line - 1;
     *first = line > LINES_BEFORE ? line - LINES_BEFORE : 1;
+    if (*first > end) /* the file has become shorter */
+        *first = end;
     *last = end - *first >= LINES_MAX ? *first + LINES_MAX - 1 : end;
 }
 

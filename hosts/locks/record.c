@@ -12,7 +12,10 @@
 
 #include "locks.h"
 
-enum { HELD_MOST = 32 }; /* spans of mutexes that a thread holds; further ones get no span */
+enum {
+    HELD_MOST = 32, /* spans of mutexes that a thread holds; further ones get no span */
+    OWN_MOST = 16
+};
 
 typedef struct hold {
     const crn_lock *mutex;
@@ -26,24 +29,41 @@ static __thread struct {
 } here __attribute__((tls_model("initial-exec")));
 
 static bool on; /* the environment has CAIRN_LOCKS, as `cairn run --locks` sets it */
-static uintptr_t own_from, own_to; /* libcairn's code */
+static struct {
+    uintptr_t from, to;
+} own[OWN_MOST]; /* the code of Cairn's libraries in the program */
+static size_t own_count;
 
 /* ---- which calls ---- */
 
+static bool is_own(const char *path)
+{
+    static const char name[] = "libcairn";
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash ? slash + 1 : path, name, sizeof name - 1) == 0;
+}
+
+/* Also libcairn-gcc takes locks, for programs that `cairn cc` compiled. */
 static int find_own(struct dl_phdr_info *module, size_t size, void *data)
 {
-    uintptr_t inside = (uintptr_t)data;
-    (void)size;
-    for (int i = 0; i < module->dlpi_phnum; i++) {
+    (void)size, (void)data;
+    for (int i = 0; is_own(module->dlpi_name) && i < module->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &module->dlpi_phdr[i];
-        uintptr_t from = module->dlpi_addr + part->p_vaddr;
-        if (part->p_type != PT_LOAD || inside < from || inside >= from + part->p_memsz)
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || own_count == OWN_MOST)
             continue;
-        own_from = from;
-        own_to = from + part->p_memsz;
-        return 1;
+        own[own_count].from = module->dlpi_addr + part->p_vaddr;
+        own[own_count].to = own[own_count].from + part->p_memsz;
+        own_count++;
     }
     return 0;
+}
+
+static bool is_of_cairn(const void *caller)
+{
+    for (size_t i = 0; i < own_count; i++)
+        if ((uintptr_t)caller >= own[i].from && (uintptr_t)caller < own[i].to)
+            return true;
+    return false;
 }
 
 static void after_fork_in_child(void)
@@ -53,14 +73,14 @@ static void after_fork_in_child(void)
 
 __attribute__((constructor)) static void start(void)
 {
-    dl_iterate_phdr(find_own, (void *)(uintptr_t)cairn_priv_loose_begin);
+    dl_iterate_phdr(find_own, NULL);
     pthread_atfork(NULL, NULL, after_fork_in_child);
     on = secure_getenv("CAIRN_LOCKS") != NULL;
 }
 
 cairn_strand *crn_locks_strand(const void *caller)
 {
-    if (!on || here.busy || ((uintptr_t)caller >= own_from && (uintptr_t)caller < own_to))
+    if (!on || here.busy || is_of_cairn(caller))
         return NULL;
     here.busy = true;
     cairn_strand *strand = cairn_thread_strand();

@@ -148,9 +148,9 @@ static uint64_t find_ready(crn_sampled *thread)
     crn_sample_thread_read(thread, "schedstat", &thread->ready_file, text, sizeof text);
     const char *second = strchr(text, ' ');
     uint64_t ready = second ? strtoull(second, NULL, 10) : 0;
-    uint64_t more = ready > thread->ready ? ready - thread->ready : 0;
-    thread->ready += more;
-    return more;
+    uint64_t last = thread->ready == UINT64_MAX ? ready : thread->ready;
+    thread->ready = ready > last ? ready : last;
+    return thread->ready - last;
 }
 
 /* Charges time without a core; the first charge adds the metric. */
@@ -220,19 +220,23 @@ static void note(cairn_profile *profile, const char *key, double value)
     cairn_profile_note(profile, key, text);
 }
 
-void crn_sample_note(cairn_profile *profile, uint64_t period_ns)
+void crn_sample_describe(cairn_profile *profile, uint64_t period_ns)
 {
-    char share[64];
     cairn_profile_note(profile, "host", "sample");
     cairn_profile_note(profile, "mode", "native stacks");
     cairn_profile_note(profile, "wall", "sampled");
     cairn_profile_note(profile, "sampler", "timer"); /* fires at the kernel's ticks */
+    cairn_profile_note(profile, "default_metric", "cpu");
     note(profile, "sample_period_ns", (double)period_ns);
+}
+
+void crn_sample_note(cairn_profile *profile)
+{
+    char share[64];
     note(profile, "samples", (double)counts.looks);
     note(profile, "wall_squares", counts.wall_squares);
     note(profile, "cpu_samples", (double)counts.samples);
     note(profile, "cpu_squares", counts.cpu_squares);
-    cairn_profile_note(profile, "default_metric", "cpu");
     note(profile, "handler_ns", (double)counts.spent);
     note(profile, "cost_ns",
          (double)counts.spent + (double)crn_sample_clock(CLOCK_THREAD_CPUTIME_ID));

@@ -70,7 +70,7 @@ typedef struct crn_sampled {
     uint64_t charged;  /* processor time that is charged, ns */
     uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
     uint64_t cpu;      /* the processor clock at the last look, ns */
-    uint64_t ready;    /* time without a core at the last look, ns */
+    uint64_t ready;    /* time without a core at the last look, ns; UINT64_MAX: not known */
     bool blocked;      /* `path` is where it sleeps */
     uint64_t since;    /* when it was first found asleep, ns */
     int ready_file;    /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
@@ -124,6 +124,9 @@ void crn_sample_end_early(void);
  * time goes to where it was before. */
 extern pid_t crn_sample_ending_thread;
 
+/* Processor time of the first thread that is an earlier program's, which called exec, ns. */
+extern uint64_t crn_sample_used_before;
+
 /* ---- threads.c: the program's threads ---- */
 
 /* Prepares for a new collector. `period_ns`: of processor time between two samples of a thread;
@@ -160,8 +163,10 @@ void crn_sample_drain(crn_sampled *thread);
 void crn_sample_look(crn_sampled *thread, uint64_t now);
 /* Charges processor time since the last sample to the thread's last path. */
 void crn_sample_settle(crn_sampled *thread, uint64_t now);
-/* Writes notes about what was sampled. */
-void crn_sample_note(cairn_profile *profile, uint64_t period_ns);
+/* Notes what is sampled, at the begin of a capture. */
+void crn_sample_describe(cairn_profile *profile, uint64_t period_ns);
+/* Notes how much was sampled, and its cost, at the end. */
+void crn_sample_note(cairn_profile *profile);
 /* Returns true if a thread has used processor time since this was last called. */
 bool crn_sample_was_busy(void);
 /* Forgets all counts, in a child of fork. */

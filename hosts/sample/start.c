@@ -93,7 +93,7 @@ static void end_run(void)
     crn_sample_threads_each(crn_sample_look);
     crn_sample_threads_each(crn_sample_settle);
     crn_sample_threads_end(false);
-    crn_sample_note(collector.profile, collector.period_ns);
+    crn_sample_note(collector.profile);
     pthread_mutex_unlock(&collector.working);
 }
 
@@ -261,6 +261,7 @@ static void after_in_child(void)
     crn_sample_forget();
     collector.files_stay = false;
     collector.is_child = true;
+    crn_sample_used_before = 0;
     if (collector.running || collector.failed)
         begin();
 }
@@ -294,6 +295,7 @@ static void open_profile(const char *path)
     collector.profile = profile_open(path);
     if (!collector.profile)
         return;
+    crn_sample_describe(collector.profile, collector.period_ns);
     crn_interpreters_find(collector.profile);
     crn_code_begin(collector.profile);
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
@@ -301,11 +303,27 @@ static void open_profile(const char *path)
     begin();
 }
 
+/* Returns true if a program before this one was sampled in the process, and called exec. Each
+ * leaves the process's number in the environment, in the text's own place. */
+static bool follows_exec(void)
+{
+    enum { DIGITS = 10 };
+    char *text = secure_getenv("CAIRN_SAMPLE_PROCESS"), own[DIGITS + 1];
+    if (!text || strlen(text) != DIGITS)
+        return false;
+    snprintf(own, sizeof own, "%0*d", DIGITS, (int)getpid());
+    bool same = strcmp(text, own) == 0;
+    memcpy(text, own, DIGITS);
+    return same;
+}
+
 __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
     const char *period = secure_getenv("CAIRN_PERIOD"), *path = secure_getenv("CAIRN_SAMPLE");
     bool all = secure_getenv("CAIRN_STACKS") != NULL; /* also programs that use libcairn */
+    if (path && follows_exec())
+        crn_sample_used_before = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
     if (path && (all || !crn_sample_profiles_itself())) {
         collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
         if (collector.period_ns < PERIOD_LEAST)

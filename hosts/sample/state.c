@@ -6,6 +6,7 @@
 
 int crn_sample_signal;
 pid_t crn_sample_ending_thread;
+uint64_t crn_sample_used_before;
 __thread bool crn_sample_filtered;
 long (*crn_sample_real_call)(long, long, long, long, long, long, long);
 

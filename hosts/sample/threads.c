@@ -141,7 +141,9 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->clock = clock_of(tid);
     thread->bounds_known = false;
     thread->turn->read = thread->turn->written;
-    thread->charged = thread->cpu = thread->ready = 0; /* what it used before it was found counts */
+    uint64_t before = tid == getpid() ? crn_sample_used_before : 0;
+    thread->charged = thread->cpu = before; /* what it used before it was found counts */
+    thread->ready = before ? UINT64_MAX : 0;
     thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
     thread->blocked = false;
     thread->length = 0;

@@ -87,10 +87,12 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_tr
     if (!*ran)
         return true;
     info->open = disk.open;
-    info->strands = disk.strands;
-    info->samples = disk.samples;
     snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1,
              crn_string_at(strings, disk.name));
+    if (disk.generation != reader->header.generation) /* its figures are of before a reset */
+        return true;
+    info->strands = disk.strands;
+    info->samples = disk.samples;
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
     if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, info->number, 0,
                                  sizeof disk + used * sizeof(crn_link), left, &bytes, error))

@@ -671,5 +671,40 @@ def durations():
         assert sum(own.values()) <= int(found["notes"]["recorded_ns"]) * 1.005, (options, found)
 
 
+LOCKING = """
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noipa)) void locked(void)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
+static void *turn(void *none)
+{
+    for (int i = 0; i < 30; i++)
+        locked();
+    return none;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, turn, 0);
+    turn(0);
+    return pthread_join(thread, 0);
+}
+"""
+
+
+@case("--locks records the program's mutexes, and none of the profiler's")
+def locks_of_the_program():
+    write("locking.c", LOCKING)
+    run(CAIRN, "cc", "-O2", "locking.c", "-o", "locking", "-pthread")
+    run(CAIRN, "run", "--quiet", "--locks", "-o", "x.cairn", "./locking")
+    found = report("x.cairn")
+    assert found["notes"]["strands"] == "2", found["notes"]
+    names = run(CAIRN, "query", "--json", "x.cairn", "select distinct name from spans")
+    assert '"mutex 1"' in names and "mutex 2" not in names, names
+
+
 if __name__ == "__main__":
     sys.exit(base.main())

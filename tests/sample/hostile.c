@@ -393,6 +393,20 @@ static void confined(void)
     widen();
 }
 
+/* The process goes on as another program, whose thread's clock goes on. */
+static void becomes(void)
+{
+    work(200);
+    execl("/proc/self/exe", "hostile", "became", NULL);
+    fail("exec");
+}
+
+static void became(void)
+{
+    work(100);
+    sink++; /* no tail call */
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -400,7 +414,8 @@ static const struct {
              {"forks", forks},           {"vforks", vforks},     {"signals", signals},
              {"closed", closed},         {"filtered", filtered}, {"filtered-all", filtered_all},
              {"strict", strict},         {"user", user},         {"files", files},
-             {"root-again", root_again}, {"confined", confined}};
+             {"root-again", root_again}, {"confined", confined}, {"becomes", becomes},
+             {"became", became}};
 
 int main(int argc, char **argv)
 {

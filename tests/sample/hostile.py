@@ -76,6 +76,15 @@ part("files", "descriptors: none is Cairn's, and each number is the one that it 
 part("user", "a server that gives up root", "work")
 
 
+@case("a program that calls exec: what it used before is its own")
+def _():
+    report = check(PROGRAM, "becomes")
+    cpu = {row["block"]["name"]: row["inclusive"]["cpu"] / 1e6 for row in report["flat"]}
+    assert 180 < cpu["becomes"] < 230 and 80 < cpu["became"] < 120, cpu
+    assert cpu["[root]"] < 340, cpu
+    same(report["notes"].get("unaccounted_ns"), None, "what is unaccounted")
+
+
 @case("rights that come and go, and a chroot, do not end the recording")
 def _():
     for name in ("root-again", "confined"):
