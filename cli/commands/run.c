@@ -313,7 +313,8 @@ static int run_native(const char *path, bool script)
                    .outside = sample && given.outside ? "" : NULL,
                    .period_ns = given.period_ns ? given.period_ns : 1000000,
                    .alloc_mean = given.alloc_mean,
-                   .labels = &given.labels};
+                   .labels = &given.labels,
+                   .recording = given.recorded.count ? given.recorded.list[0] : NULL};
     bool can = script ? crn_run_script(&run, given.count)
                       : (!given.alloc && !sample) || crn_run_choose_sampler(&run, path);
     int status = can ? crn_run_native(&run) : CRN_EXIT_BAD;

@@ -166,6 +166,9 @@ static void take_sampled(const crn_run *run, bool there, int status, uint64_t el
     if (run->outside && *run->outside && !run->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: %s %s, so it was sampled from outside\n", crn_cli_name, run->path,
                 run->outside);
+    if (!there && run->recording && !run->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s: %s had no effect: %s does not use libcairn, and was sampled\n",
+                crn_cli_name, run->recording, run->path);
     if (there && !run->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: programs that use libcairn wrote %s; %s has samples%s\n", crn_cli_name,
                 run->output, run->sampled, run->stacks ? "" : " of the others");

@@ -247,7 +247,8 @@ bool crn_run_preload(const crn_run *run)
         setenv("CAIRN_LOCKS", "on", 1);
     else
         setenv("CAIRN_SAMPLE", run->sampled, 1);
-    setenv("CAIRN_SAMPLE_PROCESS", "0000000000", 1);
+    if (!run->alloc && !run->locks)
+        setenv("CAIRN_SAMPLE_PROCESS", "0000000000", 1);
     if (run->stacks)
         setenv("CAIRN_STACKS", "on", 1);
     return true;

@@ -27,6 +27,7 @@ typedef struct crn_run {
     uint64_t period_ns;     /* sampling period of the sampler from outside */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, stored in the capture */
+    const char *recording;  /* an option for programs that use libcairn; NULL: none */
 } crn_run;
 
 /* Runs the program and waits for its end. Prints a message if it left no capture. With `alloc` or

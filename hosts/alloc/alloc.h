@@ -106,6 +106,9 @@ static inline bool crn_filter_may(const void *block)
 void crn_filter_all(void);
 /* With sampling: add an allocation when it is counted, and remove it when it is freed. */
 void crn_filter_add(const void *block);
+/* For fork: no other thread changes the counts meanwhile. */
+void crn_filter_lock(void);
+void crn_filter_unlock(void);
 void crn_filter_remove(const void *block);
 
 /* ---- sample.c: sampling by bytes ----------------------------------------------------- */
@@ -374,6 +377,9 @@ void crn_record_keep(const void *block, const crn_live *taken);
 
 /* Charges what other threads have freed of the lane's allocations. Called by the lane's owner. */
 void crn_record_collect(crn_lane *lane);
+/* Registers handlers of fork: a child has the lists and the filter complete. Call it before
+ * crn_alloc_lanes_open, so that lanes are locked first. Returns false without memory. */
+bool crn_record_open(void);
 /* Makes the lane ignore what other threads free of its allocations from now on. Called by the
  * lane's owner. */
 void crn_record_retire(crn_lane *lane);

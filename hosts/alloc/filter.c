@@ -12,6 +12,16 @@ uint64_t crn_filter[1 << (CRN_FILTER_BITS - 6)];
 static uint32_t counts[1 << CRN_FILTER_BITS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+void crn_filter_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_filter_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 void crn_filter_all(void)
 {
     memset(crn_filter, 0xff, sizeof crn_filter);

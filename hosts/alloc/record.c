@@ -150,6 +150,23 @@ typedef struct crn_returned {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all lists */
 
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    crn_filter_lock();
+}
+
+static void after_fork(void)
+{
+    crn_filter_unlock();
+    pthread_mutex_unlock(&lock);
+}
+
+bool crn_record_open(void)
+{
+    return pthread_atfork(before_fork, after_fork, after_fork) == 0;
+}
+
 static void return_to(crn_lane *lane, const crn_live *taken)
 {
     pthread_mutex_lock(&lock);

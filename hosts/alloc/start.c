@@ -148,7 +148,7 @@ static bool begin_recording(const char *mean)
     const char *seed = secure_getenv("CAIRN_ALLOC_SEED");
     crn_sample_seed = seed ? strtoull(seed, NULL, 10) : 1;
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-    if (!crn_alloc_lanes_open())
+    if (!crn_record_open() || !crn_alloc_lanes_open())
         return false;
     if (!crn_sampled)
         crn_filter_all();

@@ -42,7 +42,8 @@ static bool is_set(char *const *settings, const char *variable)
 
 char **crn_variables_replace(char *const *settings)
 {
-    char **before = environ;
+    static char *none[] = {NULL};
+    char **before = environ ? environ : none; /* NULL after clearenv */
     char **list = calloc(count(before) + count(settings) + 1, sizeof *list), **end = list;
     if (!list)
         return NULL;

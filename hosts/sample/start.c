@@ -75,6 +75,7 @@ static void round_run(void)
     if (is_going_on()) {
         crn_sample_threads_scan(collector.profile, crn_sample_drain);
         crn_sample_threads_look(crn_sample_look);
+        cairn_priv_process_moment();
     }
     pthread_mutex_unlock(&collector.working);
 }

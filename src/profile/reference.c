@@ -195,7 +195,7 @@ bool crn_reference_block(const crn_profile *profile, const char *start, size_t l
                              "there is no block \"%.*s\"; the report lists what there is", shown,
                              start);
     list_blocks(profile, found, count, list, sizeof list);
-    return crn_error_set(error, CAIRN_E_READ, "there is no block \"%.*s\"; perhaps %s", shown,
+    return crn_error_set(error, CAIRN_E_READ, "there is no block \"%.*s\"; did you mean %s?", shown,
                          start, list);
 }
 

@@ -194,6 +194,13 @@ static crn_capture *own_capture(void)
     return here ? &here->capture : NULL;
 }
 
+void cairn_priv_process_moment(void)
+{
+    cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    if (here)
+        crn_profile_moment(here);
+}
+
 bool cairn_priv_process_file_is_here(void)
 {
     const crn_capture *capture = own_capture();

@@ -360,5 +360,8 @@ crn_trace *crn_trace_keep(const crn_trace *trace, const uint8_t *kept, uint32_t 
         made->keys[i] = trace->keys[i];
     made->texts = crn_interning_new();
     made->length = trace->length;
+    made->dropped = trace->dropped; /* whoever judges the part has to know what is missing */
+    made->details_dropped = trace->details_dropped;
+    made->skipped = trace->skipped;
     return made;
 }

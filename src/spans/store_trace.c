@@ -89,8 +89,10 @@ static void take_handoffs(crn_span_store *store)
     for (uint32_t h = 0, m = 0; h < trace->handoff_count; h++) {
         while (m < store->move_count && store->moves[m].span < trace->handoffs[h].span)
             m++;
-        if (m < store->move_count && store->moves[m].span == trace->handoffs[h].span)
+        if (m < store->move_count && store->moves[m].span == trace->handoffs[h].span) {
             store->moves[m].taken = trace->handoffs[h].taken;
+            store->moves[m].adoption = (uint16_t)trace->handoffs[h].adoption;
+        }
     }
 }
 
