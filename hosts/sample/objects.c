@@ -52,21 +52,26 @@ bool crn_copy(uintptr_t from, void *to, size_t size)
     return process_vm_readv(gettid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-enum { SEEN = 1 << 14 }; /* entries of a table indexed by the object's address */
+enum {
+    SEEN = 1 << 14, /* entries of a table indexed by the object's address */
+    RATE = 16,      /* times a second that the members of an old object are compared */
+    YOUNG = RATE    /* for a second a new object's are compared each time: it may be freed soon, and
+                       another take its place */
+};
 
 typedef struct seen {
     uintptr_t object;
-    uint64_t compared; /* `now` at the last comparison */
+    uint64_t added, compared; /* `now` then, and at the last comparison */
     cairn_block block;
     uint8_t members[CRN_MEMBERS_MOST];
 } seen;
 
-/* Returns a time that changes 16 times a second: so often members are compared. */
+/* Returns a coarse time, RATE units a second. */
 static uint64_t now(void)
 {
     struct timespec moment;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &moment);
-    return (uint64_t)moment.tv_sec * 16 + (uint64_t)moment.tv_nsec / (1000000000 / 16);
+    return (uint64_t)moment.tv_sec * RATE + (uint64_t)moment.tv_nsec / (1000000000 / RATE);
 }
 
 cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
@@ -79,11 +84,14 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
     if (!table)
         table = crn_pages(SEEN * sizeof *table);
     seen *entry = table ? &table[crn_unwind_hash(object) % SEEN] : &alone;
-    if (entry->object == object && entry->compared == moment)
+    bool is_old = entry->object == object && moment - entry->added > YOUNG;
+    if (is_old && entry->compared == moment)
         return entry->block;
     crn_copy(from, members, size);
-    if (entry->object != object || memcmp(members, entry->members, sizeof members) != 0)
+    if (entry->object != object || memcmp(members, entry->members, sizeof members) != 0) {
         entry->block = add(object, members);
+        entry->added = moment;
+    }
     entry->object = entry->block ? object : 0; /* if gone, another may take its place at once */
     memcpy(entry->members, members, sizeof members);
     entry->compared = moment;
