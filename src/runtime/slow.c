@@ -154,46 +154,33 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Enters and charges exact wall time without the calls that attend() makes, as exact time sends
- * every event to the slow path. Does nothing and returns false if the callee is not cached, the
- * stack is full or anything else is pending. */
-static inline bool enter_exact(cairn_strand *strand, cairn_block block)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    uint32_t *top = strand->hot.top;
-    uint64_t current = strand->hot.current;
-    if (!crn_exact_only_charges(strand, lane) || top >= strand->end)
-        return false;
-    uint64_t callee = cairn_priv_callee(lane->graph.hot.base, current, block);
-    cairn_priv_record *record = cairn_priv_record_at(&lane->graph.hot, callee);
-    if (record->block != block)
-        return false;
-    crn_lane_charge_exact(lane, crn_record_at(current));
-    CAIRN_PRIV_PUT(strand->hot.current, callee);
-    CAIRN_PRIV_ADD(record->calls, 1);
-    *top = (uint32_t)current;
-    strand->hot.top = top + 1;
-    return true;
-}
-
-static inline bool leave_exact(cairn_strand *strand)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    uint32_t *top = strand->hot.top - 1;
-    if (!crn_exact_only_charges(strand, lane) || top <= strand->stack)
-        return false;
-    crn_lane_charge_exact(lane, crn_record_at(strand->hot.current));
-    CAIRN_PRIV_PUT(strand->hot.current, *top);
-    strand->hot.top = top;
-    return true;
-}
-
 /* Pushes `current` as the caller. The stack has space. */
 static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
 {
     uint32_t *top = priv->top;
     *top = (uint32_t)current;
     priv->top = top + 1;
+}
+
+/* Enters and charges exact wall time without the calls that attend() makes, as exact time sends
+ * every event to the slow path. Does nothing and returns false if crn_exact_step does. */
+static inline bool enter_exact(cairn_strand *strand, cairn_block block)
+{
+    uint64_t current = strand->hot.current;
+    if (!crn_exact_step(strand, block, 1))
+        return false;
+    push_quickly(&strand->hot, current);
+    return true;
+}
+
+static inline bool leave_exact(cairn_strand *strand)
+{
+    uint32_t *top = strand->hot.top - 1;
+    if (top <= strand->stack || !crn_exact_charge(strand))
+        return false;
+    CAIRN_PRIV_PUT(strand->hot.current, *top);
+    strand->hot.top = top;
+    return true;
 }
 
 /* Enters when the stack is at its limit, which pending work or exact time lowers. It is not
