@@ -26,30 +26,11 @@ static inline cairn_priv_strand *hold(void)
     return strand;
 }
 
-/* Makes the system call itself, as libc's function may change vector registers. When it returns,
- * the kernel delivers the signals that have waited. */
-static void restore_signals(void)
-{
-    uint64_t before = crn_site_held.before;
-    long result = SYS_rt_sigprocmask;
-    register const void *none __asm__("rdx") = NULL;
-    register size_t size __asm__("r10") = sizeof before;
-    crn_site_held.blocked = false;
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"((long)SIG_SETMASK), "S"(&before), "r"(none), "r"(size)
-                     : "rcx", "r11", "memory");
-}
-
 static inline crn_exact release(cairn_priv_strand *strand, uint64_t result, bool done)
 {
     __asm__ volatile("" ::: "memory");
     cairn_priv_thread_strand = (cairn_strand *)strand;
-    __asm__ volatile("" ::: "memory");
-    crn_site_held.busy = false;
-    __asm__ volatile("" ::: "memory");
-    if (__builtin_expect(crn_site_held.blocked, 0))
-        restore_signals();
+    crn_site_end_hold();
     return (crn_exact){result, done};
 }
 

@@ -29,19 +29,6 @@ void crn_site_expect_jumps(void)
         crn_site_block_when_held();
 }
 
-/* Ends the hold. Signals that have waited are delivered here. */
-static void end_hold(void)
-{
-    __asm__ volatile("" ::: "memory");
-    crn_site_held.busy = false;
-    __asm__ volatile("" ::: "memory");
-    if (crn_site_held.blocked) {
-        uint64_t before = crn_site_held.before;
-        crn_site_held.blocked = false;
-        crn_site_restore_signals(before);
-    }
-}
-
 cairn_strand *crn_site_hold(void)
 {
     if (crn_site_held.busy || !cairn_priv_thread_strand)
@@ -75,7 +62,7 @@ void crn_site_release(cairn_strand *strand)
         crn_site_follow_row((cairn_priv_strand *)strand);
     __asm__ volatile("" ::: "memory");
     cairn_priv_thread_strand = strand;
-    end_hold();
+    crn_site_end_hold();
     errno = error;
 }
 
@@ -92,7 +79,7 @@ void crn_site_begin_thread(void)
         cairn_priv_tree_forget(cairn_strand_lane(strand)); /* rows are relative to the thread */
         crn_site_follow_row((cairn_priv_strand *)strand);
     }
-    end_hold();
+    crn_site_end_hold();
 }
 
 /* Begins the first thread. Defined here, because statically linked programs always contain this

@@ -91,9 +91,17 @@ static inline bool crn_site_block_signals(uint64_t *before)
     return syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof all) == 0;
 }
 
+/* Sets the signal mask. The kernel then delivers the signals that have waited. Makes the system
+ * call itself, as libc's function may change vector registers, which exact.c has not saved. */
 static inline void crn_site_restore_signals(uint64_t before)
 {
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    long number = SYS_rt_sigprocmask;
+    register const void *none __asm__("rdx") = NULL;
+    register size_t size __asm__("r10") = sizeof before;
+    __asm__ volatile("syscall"
+                     : "+a"(number)
+                     : "D"((long)SIG_SETMASK), "S"(&before), "r"(none), "r"(size)
+                     : "rcx", "r11", "memory");
 }
 
 /* Returns true if the program installs its handlers with this library's sigaction (signals.c), so
@@ -106,6 +114,19 @@ void crn_site_block_when_held(void);
 
 /* Notes that the program calls setjmp: then signal handlers may jump. */
 void crn_site_expect_jumps(void);
+
+/* Ends the hold of a strand. Signals that have waited are delivered here. */
+static inline void crn_site_end_hold(void)
+{
+    __asm__ volatile("" ::: "memory");
+    crn_site_held.busy = false;
+    __asm__ volatile("" ::: "memory");
+    if (__builtin_expect(crn_site_held.blocked, 0)) {
+        uint64_t before = crn_site_held.before;
+        crn_site_held.blocked = false;
+        crn_site_restore_signals(before);
+    }
+}
 
 static inline int64_t crn_site_height(const cairn_priv_strand *strand)
 {
