@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/sampled_path.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/run/run.h"
@@ -301,7 +302,7 @@ static int run_native(const char *path, bool script)
         !given.alloc && !given.locks && (script || given.stacks || !crn_run_uses_cairn(path));
     char *output = absolute(given.output), *sampled = NULL;
     if (sample)
-        sampled = crn_run_is_pattern(output) ? crn_strdup(output) : crn_output_sampled(output);
+        sampled = crn_run_is_pattern(output) ? crn_strdup(output) : crn_sampled_path(output);
     crn_run run = {.program = given.program,
                    .path = path,
                    .output = output,

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/sampled_path.h"
 #include "cli/common/cli.h"
-#include "cli/common/output.h"
 #include "cli/top/top.h"
 #include "commands.h"
 
@@ -134,17 +134,6 @@ static void choose(void)
     given.options.count = given.once ? 1 : (uint64_t)given.count;
 }
 
-/* Returns the capture of samples that `cairn run` has under another name while the program runs;
- * NULL if there is none, or the capture itself is there. */
-static char *sampled_in_place_of(const char *capture)
-{
-    char *sampled = access(capture, F_OK) == 0 ? NULL : crn_output_sampled(capture);
-    if (sampled && access(sampled, F_OK) == 0)
-        return sampled;
-    crn_free(sampled);
-    return NULL;
-}
-
 static int run(void)
 {
     choose();
@@ -155,7 +144,7 @@ static int run(void)
         if (!found)
             return crn_cli_fail("%s", error.message);
     } else {
-        found = sampled_in_place_of(given.captures.list[0]);
+        found = crn_sampled_path_instead(given.captures.list[0]);
     }
     given.options.path = found ? found : given.captures.list[0];
     int status = given.batch ? crn_top_batch(stdout, &given.options, &given.choice)

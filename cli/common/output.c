@@ -34,17 +34,6 @@ char *crn_output_name(const char *input, const char *suffix)
     return name;
 }
 
-char *crn_output_sampled(const char *capture)
-{
-    static const char suffix[] = ".cairn", sampled[] = ".sampled";
-    size_t length = strlen(capture), end = sizeof suffix - 1;
-    bool has = length > end && strcmp(capture + length - end, suffix) == 0;
-    size_t size = length + sizeof sampled + sizeof suffix;
-    char *name = crn_calloc(size, 1);
-    snprintf(name, size, "%.*s%s%s", (int)(length - (has ? end : 0)), capture, sampled, suffix);
-    return name;
-}
-
 char *crn_output_target(const char *path)
 {
     char *target = crn_strdup(path);

@@ -18,10 +18,6 @@ typedef struct crn_output {
 /* Returns the input's name with `suffix` in place of a known one; free it with crn_free. */
 char *crn_output_name(const char *input, const char *suffix);
 
-/* Returns x.sampled.cairn for x.cairn: the file of native samples, beside the capture that libcairn
- * writes. Free it with crn_free. */
-char *crn_output_sampled(const char *capture);
-
 /* Returns the target of `path`: follows symbolic links, also dangling ones, like the shell's >.
  * Free it with crn_free. */
 char *crn_output_target(const char *path);

@@ -11,6 +11,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/sampled_path.h"
 #include "cli/common/cli.h"
 #include "cli/common/figure.h"
 #include "cli/common/output.h"
@@ -72,7 +73,7 @@ bool crn_span_source_open_sampled(crn_span_source *source, char *const *paths, s
     char **all = crn_calloc(2 * count, sizeof *all);
     size_t used = count;
     for (size_t i = 0; i < count; i++) {
-        char *beside = crn_output_sampled(paths[i]);
+        char *beside = crn_sampled_path(paths[i]);
         bool given = false;
         all[i] = paths[i];
         for (size_t k = 0; k < count; k++)

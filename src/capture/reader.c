@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <cairn/hot.h>
 
 #include "base/memory.h"
+#include "base/sampled_path.h"
 
 /* Reads `size` bytes, or fewer at the end of the file. Returns their number; on an error returns -1
  * and sets errno. */
@@ -144,35 +144,26 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
     return false;
 }
 
-/* Returns what to do about a file that cannot be opened. While `cairn run` samples a program, the
- * capture has another name. */
-static const char *advice(const char *path, int reason, char *text, size_t size)
+/* Sets an error that says what to do about a capture that cannot be opened. */
+static bool cannot_open(const char *path, int reason, crn_error *error)
 {
-    static const char suffix[] = ".cairn";
-    size_t length = strlen(path), end = sizeof suffix - 1;
-    if (reason == EACCES)
-        return "ask its owner for read permission";
-    if (reason != ENOENT || length <= end || strcmp(path + length - end, suffix) != 0)
-        return "check the path";
-    char *sampled = crn_calloc(length + sizeof ".sampled", 1);
-    sprintf(sampled, "%.*s.sampled%s", (int)(length - end), path, suffix);
-    bool there = access(sampled, F_OK) == 0;
-    if (there)
-        snprintf(text, size, "while the program runs, its samples are in %s", sampled);
+    char *sampled = reason == ENOENT ? crn_sampled_path_instead(path) : NULL;
+    if (sampled)
+        crn_error_set(error, CAIRN_E_READ, "%s: %s; while the program runs, its samples are in %s",
+                      path, strerror(reason), sampled);
+    else
+        crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(reason),
+                      reason == EACCES ? "ask its owner for read permission" : "check the path");
     crn_free(sampled);
-    return there ? text : "check the path";
+    return false;
 }
 
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 {
     /* O_NONBLOCK: opening a pipe, which is refused below, must not wait for a writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        int reason = errno;
-        char text[512];
-        return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(reason),
-                             advice(path, reason, text, sizeof text));
-    }
+    if (file < 0)
+        return cannot_open(path, errno, error);
     if (crn_reader_open_file(reader, file, path, error))
         return true;
     close(file);
