@@ -126,16 +126,14 @@ static void go_on(pid_t thread, int status)
     ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)(own_stop ? 0 : number));
 }
 
-/* Waits until the thread has stopped; others that stop meanwhile go on. Returns its status; one of
- * an ended process if that ends. */
-static int wait_for(const comparison *all, pid_t thread, int *process_status)
+/* Waits until the thread has stopped; other threads that stop meanwhile go on. Returns the thread's
+ * status; -1 if the process has ended. */
+static int wait_for(const comparison *all, pid_t thread)
 {
     for (int status;;) {
         pid_t stopped = waitpid(-1, &status, __WALL);
-        if (stopped < 0 || (stopped == all->process && !WIFSTOPPED(status))) {
-            *process_status = status;
+        if (stopped < 0 || (stopped == all->process && !WIFSTOPPED(status)))
             return -1;
-        }
         if (stopped == thread)
             return status;
         if (WIFSTOPPED(status))
@@ -163,7 +161,6 @@ static void pause_at_random(void)
 
 bool compare_stops(comparison *all, uint64_t most, int go)
 {
-    int status = 0;
     ptrace(PTRACE_SEIZE, all->process, NULL, (void *)(uintptr_t)PTRACE_O_TRACECLONE);
     close(go);
     while (all->compared < most && drain(all)) {
@@ -171,7 +168,7 @@ bool compare_stops(comparison *all, uint64_t most, int go)
         pid_t thread = choose(all->process);
         if (!thread || ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0)
             continue;
-        int stop = wait_for(all, thread, &status);
+        int stop = wait_for(all, thread);
         if (stop == -1)
             return true;
         if (!WIFSTOPPED(stop)) /* the thread ended first */

@@ -28,7 +28,7 @@ struct crn_option {
     const char *help;         /* NULL: the option is hidden */
     const char *more;         /* more sentences for the manual page; or NULL */
 
-    /* Where the value goes. The member that is set decides how the value is parsed. */
+    /* Targets of the option's value. The one that is set also decides how the value is parsed. */
     bool *flag;
     const char **text;
     crn_list *list; /* appends the text; the option may be repeated */

@@ -21,7 +21,8 @@ typedef struct crn_unit_step {
 /* Returns the steps of a metric's unit; NULL for counts. */
 const crn_unit_step *crn_unit_steps(const char *unit);
 
-/* How a column prints its figures: in one unit, so that rows compare at a glance. */
+/* The unit and decimals of a column. All its figures have the same, so that rows compare at a
+ * glance. */
 typedef struct crn_scale {
     double divisor;
     int decimals;

@@ -135,7 +135,7 @@ size_t crn_terminal_width(const char *text)
     }
 }
 
-/* Where text goes: a file, or a buffer that keeps what fits. */
+/* Output for text: a file, or a buffer that keeps what fits. */
 typedef struct sink {
     FILE *file;
     char *to;

@@ -7,7 +7,7 @@
 
 #include "fleet.h"
 
-/* What became of a capture. */
+/* The result of pushing one capture. */
 typedef struct crn_round_result {
     const char *path;
     void *item; /* as given to crn_round_add */

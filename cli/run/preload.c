@@ -245,10 +245,10 @@ bool crn_run_preload(const crn_run *run)
         setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
     else if (run->locks)
         setenv("CAIRN_LOCKS", "on", 1);
-    else
+    else {
         setenv("CAIRN_SAMPLE", run->sampled, 1);
-    if (!run->alloc && !run->locks)
         setenv("CAIRN_SAMPLE_PROCESS", "0000000000", 1);
+    }
     if (run->stacks)
         setenv("CAIRN_STACKS", "on", 1);
     return true;

@@ -57,7 +57,7 @@ typedef struct crn_top_deadlines {
     } all[CRN_TOP_DEADLINES];
 } crn_top_deadlines;
 
-/* What a snapshot has to read besides the profile. */
+/* The data that a snapshot reads besides the profile, chosen by the view. */
 typedef struct crn_top_needs {
     crn_top_view view;
     const crn_top_deadlines *deadlines; /* NULL: none */
@@ -277,7 +277,7 @@ extern const crn_top_key_help crn_top_help[];
 
 enum { CRN_TOP_HISTORY = 40 };
 
-/* What the last snapshots of a run measured, the newest at the end of each array. */
+/* Figures of a run's last snapshots; each array ends with the newest. */
 typedef struct crn_top_history {
     unsigned run;
     uint32_t count; /* number of snapshots, at most CRN_TOP_HISTORY */

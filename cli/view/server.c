@@ -115,7 +115,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_re
     return result;
 }
 
-/* What a connection must remember of a request. */
+/* The state of one request, which libmicrohttpd keeps between the calls that pass its parts. */
 typedef struct request {
     const char *refusal;     /* why its address is refused; or NULL */
     crn_view_upload *upload; /* upload in progress; or NULL */

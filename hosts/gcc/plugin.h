@@ -161,7 +161,7 @@ bool crn_calls_nothing(void);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
-/* Where a frame's caller is kept. */
+/* The place that keeps a frame's caller. */
 enum crn_storage {
     CRN_PUSHED,      /* on the strand's stack, with a guard above it */
     CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */

@@ -16,7 +16,7 @@ static tree slot; /* variable with the current function's saved caller */
 
 namespace {
 
-/* Which markers the function has. */
+/* The markers that the function has. */
 struct census {
     unsigned entered = 0;
     bool restored = false, others = false;

@@ -20,7 +20,7 @@
 #include "objects.h"
 #include "unwind/unwind.h"
 
-/* What the walk of one stack has found so far. */
+/* State of the walk of one stack: the next Python frame or Lua call. */
 typedef struct crn_python_state {
     bool found;      /* the thread's chain of frames was looked for */
     uintptr_t frame; /* the next frame of the chain; 0: none */

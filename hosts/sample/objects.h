@@ -13,7 +13,7 @@
 
 #include "unwind/unwind.h"
 
-/* What a walk needs to read one thread's structures. */
+/* State for reading one thread's structures during a walk. */
 typedef struct crn_words {
     pid_t thread;
     bool own;           /* it is the calling thread */

@@ -38,7 +38,7 @@ typedef struct crn_sample_head {
 
 enum { CRN_HEAD_WORDS = sizeof(crn_sample_head) / sizeof(uint64_t) };
 
-/* What each round reads of a thread. One array has those of all threads. */
+/* The part of a thread that each round reads. One array has those of all threads. */
 typedef struct crn_sampled_turn {
     uint64_t next;    /* when to look at the thread again, ns of CLOCK_MONOTONIC */
     uint64_t written; /* words written to its ring so far, by the handler; atomic */

@@ -32,8 +32,8 @@ enum {
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 
-/* Who has the capture's descriptor: the program and the collector share one table of descriptors;
- * the collector has a table with a copy; or the program has closed its own. */
+/* The holder of the capture's descriptor: the program and the collector share one table of
+ * descriptors; the collector has a table with a copy; or the program has closed its own. */
 typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
 
 /* The keeper is a thread with the program's table of descriptors that waits for the collector. So
@@ -120,8 +120,8 @@ static bool wait_for_next(uint64_t *gap)
     return wait_for(*gap);
 }
 
-/* What the collector opens takes no descriptor that the program may expect, and the program finds
- * no file of Cairn's among its own. */
+/* Gives the collector its own table of descriptors: its files take no descriptor that the program
+ * may expect, and the program finds no file of Cairn's. */
 static void take_files(void)
 {
     pthread_mutex_lock(&collector.lock);
@@ -363,10 +363,10 @@ static void end_collector_silently(long ms)
 static bool ask_to_end(ending how)
 {
     bool first = collector.running && is_going_on();
-    if (first)
+    if (first) {
         crn_sample_ending_thread = gettid();
-    if (first)
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
+    }
     pthread_cond_signal(&collector.wake);
     return first;
 }

@@ -229,7 +229,7 @@ void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own)
 {
     tasks.folder = -1;
     struct rlimit limit = {0};
-    if (files_are_own && getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (!files_are_own || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         limit.rlim_cur = 0;
     tasks.stays_below = limit.rlim_cur < FILES_MOST ? (int)limit.rlim_cur / 2 : FILES_MOST / 2;
     tasks.period = period_ns;

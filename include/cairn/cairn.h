@@ -135,20 +135,20 @@ typedef uint32_t cairn_metric;
 
 /* ---- profiles ------------------------------------------------------------- */
 
-/* How wall time is measured. */
+/* The clock for wall time. */
 typedef enum cairn_wall {
     CAIRN_WALL_OFF = 0,
     CAIRN_WALL_SAMPLED = 1, /* every sample_period_ns, the time since the last sample is charged */
     CAIRN_WALL_EXACT = 2    /* the time stamp counter is read at every event */
 } cairn_wall;
 
-/* How the processor time of a lane's thread is measured. */
+/* The clock for the processor time of a lane's thread. */
 typedef enum cairn_cpu {
     CAIRN_CPU_OFF = 0,
     CAIRN_CPU_SAMPLED = 1 /* every sample_period_ns, the time since the last sample is charged */
 } cairn_cpu;
 
-/* What triggers samples. */
+/* The trigger of samples. */
 typedef enum cairn_sampler {
     CAIRN_SAMPLER_THREAD = 0, /* one thread for all lanes; it interrupts nothing */
     CAIRN_SAMPLER_TIMER = 1   /* cpu only: a timer on each thread's CPU clock sends the thread a
@@ -159,7 +159,7 @@ typedef enum cairn_sampler {
                                  lost, and the next comes within tenths of a second */
 } cairn_sampler;
 
-/* What a lane does that has as many spans (span.h) as it may keep. */
+/* The behaviour of a lane that has as many spans (span.h) as it may keep. */
 typedef enum cairn_span_policy {
     CAIRN_SPANS_KEEP_FIRST = 0, /* drops and counts further spans */
     CAIRN_SPANS_KEEP_LAST = 1   /* overwrites and counts the oldest spans */

@@ -11,7 +11,7 @@
 
 #include "spans/spans.h"
 
-/* How the path enters a step. */
+/* The link by which the path enters a step. */
 typedef enum crn_path_via {
     CRN_VIA_BEGIN,   /* first step */
     CRN_VIA_LANE,    /* along the lane: a call, a return, the next job */

@@ -19,7 +19,7 @@ typedef struct crn_latency_share {
     uint64_t queue, work, wait; /* ns */
 } crn_latency_share;
 
-/* When lanes wait. All latencies of the spans can share it. */
+/* The times in which lanes wait. All latencies of the spans can share them. */
 typedef struct crn_lane_waits crn_lane_waits;
 crn_lane_waits *crn_lane_waits_make(const crn_spans *spans);
 void crn_lane_waits_free(crn_lane_waits *waits);

@@ -15,7 +15,7 @@ typedef struct crn_push_label {
     const char *key, *value;
 } crn_push_label;
 
-/* What was sent of a capture, so that the next push sends only what is new. */
+/* The part of a capture that was sent. The next push sends only what is new. */
 typedef struct crn_push_state crn_push_state;
 
 crn_push_state *crn_push_state_new(void);

@@ -20,7 +20,7 @@ typedef struct writer {
     uint64_t base; /* ns from 1970 to the trace's time 0 */
 } writer;
 
-/* What the message of a span points to. */
+/* Memory that the message of one span points to. */
 typedef struct piece {
     uint8_t trace_id[16], span_id[8], parent[8];
     crn_otlp_list attributes;

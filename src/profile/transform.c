@@ -79,7 +79,7 @@ static uint8_t *chosen_blocks(const crn_profile *profile, const crn_transform *t
     return chosen;
 }
 
-/* What a transform does with a context. */
+/* The effect of a transform on a context. */
 typedef enum fate {
     FATE_STAYS,
     FATE_JOINS_PARENT,

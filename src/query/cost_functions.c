@@ -17,7 +17,8 @@ typedef enum aspect {
     ASPECT_FOLDED
 } aspect;
 
-/* What a function returns, and of which metric; UINT32_MAX: the first argument names the metric. */
+/* The figure that a function returns, and its metric; UINT32_MAX: the first argument names the
+ * metric. */
 typedef struct cost_function {
     crn_query *query;
     aspect aspect;

@@ -68,7 +68,7 @@ uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
 
 /* ---- expressions ---- */
 
-/* Which costs thresh(), thresh_stack() and thresh_gc() compare. */
+/* The costs that thresh(), thresh_stack() and thresh_gc() compare. */
 typedef struct crn_block_set_about {
     uint32_t metric;
     const char *collector; /* name of the garbage collector's blocks */

@@ -35,7 +35,7 @@ typedef enum crn_rest {
     CRN_REST_SEMAPHORE = 7  /* waits for a semaphore, and its posts: as SLEEP */
 } crn_rest;
 
-/* What a full queue does with a job. */
+/* The behaviour of a full queue when a job arrives. */
 typedef enum crn_full {
     CRN_FULL_WAITS = 0, /* the lane that hands it off waits */
     CRN_FULL_DROPS_OLDEST = 1,

@@ -40,7 +40,7 @@ void crn_process_refuse_strand(bool refuse)
 
 /* ---- threads without a strand ---- */
 
-/* What the first of nested pairs took from the thread. */
+/* The strand that the outermost of nested calls took from the thread. */
 static __thread struct {
     int depth;
     bool busy;

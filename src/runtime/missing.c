@@ -22,7 +22,7 @@ typedef struct recorded {
     cairn_block block;
 } recorded;
 
-/* Where the spans of a lane are in all_spans. */
+/* The range of a lane's spans in all_spans. */
 typedef struct lane_part {
     uint32_t number, first, count;
 } lane_part;

@@ -34,9 +34,9 @@ static bool draw(cairn_lane *lane)
     return drawn;
 }
 
-/* How to record a new span, which depends on the stack entry below it. If a detail names the
- * parent, `parent` is CRN_SPAN_GONE: the detail may get lost, and then the span must not look like
- * a root span. */
+/* The decisions for a new span, taken from the stack entry below it. If a detail names the parent,
+ * `parent` is CRN_SPAN_GONE: the detail may get lost, and then the span must not look like a root
+ * span. */
 typedef struct beginning {
     bool recorded, drawn;
     uint32_t parent;

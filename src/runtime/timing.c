@@ -20,7 +20,7 @@ static uint32_t bucket_of(uint64_t took)
     return bucket < CRN_HISTOGRAM_BUCKETS ? bucket : CRN_HISTOGRAM_BUCKETS - 1;
 }
 
-/* What histograms count of a span. */
+/* The figures of one span that histograms count. */
 typedef struct figures {
     uint64_t took, self; /* units of the clock */
     uint64_t cpu;        /* ns */

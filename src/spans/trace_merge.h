@@ -36,7 +36,7 @@ void crn_trace_replace_blocks(crn_trace *trace, const uint32_t *first, const uin
 bool crn_trace_merge(const crn_trace *const *traces, size_t count, crn_trace **merged,
                      crn_error *error);
 
-/* How well the clocks of the merged processes agree. */
+/* The agreement between the clocks of the merged processes. */
 typedef struct crn_trace_clocks {
     uint32_t machines; /* number of boot ids */
     uint32_t links;    /* spans with a remote parent */

@@ -29,8 +29,8 @@ bool crn_symbols_wanted(const crn_profile *profile);
 crn_profile *crn_symbols_resolve(const crn_profile *profile, crn_symbols_progress *progress,
                                  uint64_t *named);
 
-/* What replaces block b of a profile: blocks[first[b]] to blocks[first[b + 1] - 1] of the resolved
- * profile, outermost first. Free both arrays with crn_free. */
+/* The blocks that replace block b of a profile: blocks[first[b]] to blocks[first[b + 1] - 1] of the
+ * resolved profile, outermost first. Free both arrays with crn_free. */
 typedef struct crn_symbols_stand_ins {
     uint32_t *first, *blocks;
 } crn_symbols_stand_ins;

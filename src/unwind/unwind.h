@@ -25,7 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How the CFA is computed. */
+/* The way to compute the CFA. */
 typedef enum crn_unwind_kind {
     CRN_UNWIND_NOTHING = 0,  /* the code has no tables, or none that can be read */
     CRN_UNWIND_OUTERMOST,    /* the frame has no caller */
@@ -39,7 +39,7 @@ typedef enum crn_unwind_kind {
                            the loader and in assembler code. Only crn_unwind_stack finds it */
 } crn_unwind_kind;
 
-/* Where the caller's frame pointer is. */
+/* The place of the caller's frame pointer. */
 typedef enum crn_unwind_saved {
     CRN_UNWIND_KEPT = 0, /* still in the register */
     CRN_UNWIND_AT_CFA,   /* stored at CFA + offset */
