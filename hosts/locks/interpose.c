@@ -87,6 +87,12 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 /* ---- condition variables ---- */
 
+/* Also called if the thread is cancelled while it waits. */
+static void end_wait(uint32_t **waiters)
+{
+    __atomic_sub_fetch(*waiters, 1, __ATOMIC_RELAXED);
+}
+
 /* Waits by `call`. A thread that is cancelled in `call` holds the mutex again, which is not
  * recorded. */
 #define WAITS(condition, mutex, call)                                                              \
@@ -101,8 +107,8 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
         return call;                                                                               \
     uint64_t since = cairn_priv_loose_now(strand);                                                 \
     __atomic_add_fetch(&its->waiters, 1, __ATOMIC_RELAXED);                                        \
+    __attribute__((cleanup(end_wait))) uint32_t *waiters = &its->waiters;                          \
     int result = call;                                                                             \
-    __atomic_sub_fetch(&its->waiters, 1, __ATOMIC_RELAXED);                                        \
     RECORD(crn_record_waited(strand, its, lock, since, result == 0));                              \
     return result
 
@@ -150,7 +156,7 @@ static void begin_value(crn_lock *its, sem_t *semaphore)
     int value = 0;
     if (its && !__atomic_load_n(&its->posts, __ATOMIC_ACQUIRE) &&
         sem_getvalue(semaphore, &value) == 0)
-        RECORD(crn_record_value(its, value > 0 ? (unsigned)value : 0));
+        RECORD(crn_record_first_value(its, value > 0 ? (unsigned)value : 0));
 }
 
 /* Takes a semaphore by `call`. Records the wait only if `call` got the semaphore. */

@@ -106,7 +106,10 @@ void crn_record_waited(cairn_strand *strand, const crn_lock *condition, const cr
  * waits. */
 void crn_record_signal(cairn_strand *strand, crn_lock *condition);
 
-/* Record a semaphore's first value; that it is about to be posted (`strand` may be NULL); that the
+/* Records a semaphore's value at its first use, unless another thread has. */
+void crn_record_first_value(crn_lock *semaphore, unsigned value);
+
+/* Record a semaphore's new value; that it is about to be posted (`strand` may be NULL); that the
  * thread has taken it after a wait since `since`. */
 void crn_record_value(crn_lock *semaphore, unsigned value);
 void crn_record_post(cairn_strand *strand, crn_lock *semaphore);

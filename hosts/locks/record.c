@@ -187,14 +187,19 @@ static void unlock_posts(crn_posts *posts)
     __atomic_store_n(&posts->locked, false, __ATOMIC_RELEASE);
 }
 
+void crn_record_first_value(crn_lock *semaphore, unsigned value)
+{
+    crn_posts *made = cairn_priv_calloc(1, sizeof *made), *none = NULL;
+    if (!made)
+        return;
+    made->before = value;
+    if (!__atomic_compare_exchange_n(&semaphore->posts, &none, made, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        cairn_priv_free(made);
+}
+
 void crn_record_value(crn_lock *semaphore, unsigned value)
 {
-    if (!semaphore->posts) {
-        crn_posts *made = cairn_priv_calloc(1, sizeof *made), *none = NULL;
-        if (!__atomic_compare_exchange_n(&semaphore->posts, &none, made, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE))
-            cairn_priv_free(made);
-    }
     if (!lock_posts(semaphore->posts))
         return;
     semaphore->posts->before = value;

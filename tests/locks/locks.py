@@ -109,6 +109,19 @@ def _():
     same(ask(capture, "select value from notes where key = 'misuses'"), [("0",)])
 
 
+@case("a cancelled wait for a condition variable is over: later signals wake nobody")
+def _():
+    capture = record(PLAIN, "nobody")
+    same(ask(capture, "select count(*) from spans where name = 'turned.signal'"), [(0,)])
+
+
+@case("no post is lost if two threads use a semaphore for the first time at once")
+def _():
+    capture = record(PLAIN, "fresh")
+    same(ask(capture, "select (select count(*) from spans where name like '%.post'), "
+                      "(select count(*) from spans where name like '%.elsewhere')"), [(400, 0)])
+
+
 @case("cancelled waits, children, and more mutexes than are recorded")
 def _():
     capture = record(PLAIN, "odd")

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -231,6 +232,51 @@ static void *be_cancelled(void *data)
     return data;
 }
 
+/* Signals without a thread that waits, after one was cancelled. */
+static void signal_nobody(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, be_cancelled, NULL);
+    until_it_sleeps();
+    pthread_cancel(other);
+    pthread_join(other, NULL);
+    for (int i = 0; i < ROUNDS; i++)
+        pthread_cond_signal(&turned);
+}
+
+/* ---- semaphores that two threads use for the first time at once ---- */
+
+enum { FRESH = 400 };
+static sem_t fresh[FRESH];
+static int turn; /* atomic; semaphore that both threads may use */
+
+static void *post_fresh(void *data)
+{
+    for (int i = 0; i < FRESH; i++) {
+        __atomic_store_n(&turn, i, __ATOMIC_RELEASE);
+        sem_post(&fresh[i]);
+        while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) == i)
+            sched_yield();
+    }
+    return data;
+}
+
+static void take_fresh(void)
+{
+    pthread_t other;
+    for (int i = 0; i < FRESH; i++)
+        sem_init(&fresh[i], 0, 0);
+    turn = -1;
+    pthread_create(&other, NULL, post_fresh, NULL);
+    for (int i = 0; i < FRESH; i++) {
+        while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != i)
+            sched_yield();
+        sem_wait(&fresh[i]);
+        __atomic_store_n(&turn, -1, __ATOMIC_RELEASE);
+    }
+    pthread_join(other, NULL);
+}
+
 static void be_odd(void)
 {
     enum { MANY = 2000 };
@@ -272,11 +318,9 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"contend", contend},
-                 {"cross", cross},
-                 {"turns", take_turns},
-                 {"results", print_results},
-                 {"odd", be_odd}};
+    } parts[] = {{"contend", contend},       {"cross", cross}, {"turns", take_turns},
+                 {"results", print_results}, {"odd", be_odd},  {"nobody", signal_nobody},
+                 {"fresh", take_fresh}};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (count < 2 || strcmp(arguments[1], parts[i].name) == 0)
