@@ -140,26 +140,30 @@ crn_space *crn_space_of(pid_t process)
 
 /* ---- mappings ---- */
 
-/* Unmaps what is in the range of a new mapping. */
-static void unmap(crn_space *space, uintptr_t start, uintptr_t end)
+/* Unmaps what is in the range of a new mapping. Returns the part behind the range of a mapping that
+ * the range divides; its end is 0 without one. */
+static crn_mapping unmap(crn_space *space, uintptr_t start, uintptr_t end)
 {
+    crn_mapping behind = {0};
     size_t kept = 0;
     for (size_t i = 0; i < space->count; i++) {
         crn_mapping mapping = space->mappings[i];
         if (mapping.start >= start && mapping.end <= end)
             continue;
+        if (mapping.start < start && mapping.end > end)
+            behind = (crn_mapping){end, mapping.end, mapping.shift};
         if (mapping.start < start && mapping.end > start)
-            mapping.end = start; /* also forgets what is behind `end` */
+            mapping.end = start;
         else if (mapping.start < end && mapping.end > end)
             mapping.start = end;
         space->mappings[kept++] = mapping;
     }
     space->count = kept;
+    return behind;
 }
 
-static void put(crn_space *space, crn_mapping mapping)
+static void insert(crn_space *space, crn_mapping mapping)
 {
-    unmap(space, mapping.start, mapping.end);
     if (space->count == space->capacity) {
         space->capacity = space->capacity ? space->capacity * 2 : 16;
         space->mappings = crn_realloc(space->mappings, space->capacity, sizeof *space->mappings);
@@ -168,6 +172,14 @@ static void put(crn_space *space, crn_mapping mapping)
     for (; at && space->mappings[at - 1].start > mapping.start; at--)
         space->mappings[at] = space->mappings[at - 1];
     space->mappings[at] = mapping;
+}
+
+static void put(crn_space *space, crn_mapping mapping)
+{
+    crn_mapping behind = unmap(space, mapping.start, mapping.end);
+    insert(space, mapping);
+    if (behind.end)
+        insert(space, behind);
 }
 
 static const crn_image *image_of(const crn_space *space, const char *name)
@@ -243,6 +255,8 @@ void crn_space_copy(crn_space *space, const crn_space *parent)
     space->count = 0;
     for (size_t i = 0; i < parent->count; i++)
         put(space, parent->mappings[i]);
+    crn_free(space->dump);
+    space->dump = parent->dump ? crn_strdup(parent->dump) : NULL;
     space->entry = parent->entry;
     space->program = parent->program;
     space->same_root = parent->same_root;
