@@ -22,12 +22,17 @@ static struct {
     bool csv, json, schema;
 } given;
 
-/* Takes the query and "-" off the words. A query contains a space; if a path does, the query must
- * come from -f. */
+/* A query contains a space, or is empty; a path with a space needs the query from -f. */
+static bool is_query(const char *word)
+{
+    return !*word || strpbrk(word, " \t\n");
+}
+
+/* Takes the query and "-" off the words. */
 static void check(struct argp_state *state)
 {
     crn_list *words = &given.words;
-    if (words->count > 1 && strpbrk(words->list[words->count - 1], " \t\n"))
+    if (words->count > 1 && is_query(words->list[words->count - 1]))
         given.sql = words->list[--words->count];
     if (words->count && strcmp(words->list[words->count - 1], "-") == 0)
         given.file = words->list[--words->count];

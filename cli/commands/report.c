@@ -71,6 +71,16 @@ static void check(struct argp_state *state)
         argp_error(state, "--threshold is at most 100");
 }
 
+/* Refuses --html CAPTURE, which lacks the name of the page. */
+static void refuse_capture(struct argp_state *state, const crn_option *option, char *value)
+{
+    static const char ending[] = ".cairn";
+    size_t length = strlen(value), its = sizeof ending - 1;
+    if (length > its && strcmp(value + length - its, ending) == 0)
+        argp_error(state, "--%s needs a file name before the capture, as in --%s=page.html %s",
+                   option->name, option->name, value);
+}
+
 static const crn_option options[] = {
     {.help = "Views:"},
     {"flat", .help = "Functions, summed over all callers (the default)", .flag = &given.flat},
@@ -170,7 +180,7 @@ static const crn_option options[] = {
      .help = "Write the page of cairn view with the profile in it to OUT, a single file",
      .more = "It needs no network. It includes spans at a limited level of detail, and the sources "
              "below the current folder: run it in another folder to include none.",
-     .text = &given.html},
+     .text = &given.html, .set = refuse_capture},
     {"no-summary", .help = "Without the summary above the table", .flag = &given.no_summary},
     {"strict",
      .help = "End with status 1 if the capture has warnings, such as misuse or lost calls",

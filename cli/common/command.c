@@ -127,8 +127,8 @@ static void refuse_option(struct argp_state *state, const crn_option *option, co
 {
     if (value && value[0] == '-' && value[1] && option->argument &&
         strcmp(option->argument, "OUT") == 0)
-        argp_error(state, "--%s needs a file name, not \"%s\"; ./%s is a file of that name",
-                   option->name, value, value);
+        argp_error(state, "--%s needs a file name, as in --%s=FILE, not \"%s\"", option->name,
+                   option->name, value);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)

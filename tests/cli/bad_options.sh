@@ -29,3 +29,5 @@ try assert a.cairn
 try assert
 try redact a.cairn
 try report --html -o x.html a.cairn
+try report --html a.cairn
+try query a.cairn ''
