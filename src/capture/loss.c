@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 enum {
-    ENTRIES = 1 << 14,  /* a power of two */
-    PROBES = 64,        /* number of entries for a reservation to choose from; if all are taken, it
-                           gets none */
+    ENTRIES = 1 << 14, /* a power of two */
+    PROBES = 64,       /* number of entries for a reservation to choose from; if all are taken, it
+                          gets none */
+    SPARE = 1 << 20,
     NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space that share a hash: a small process
                            then uses adjacent entries */
 };
@@ -61,9 +62,37 @@ static entry *find(const char *base)
     return NULL;
 }
 
+/* Takes address space from that which crn_capture_reserve_spare reserved; NULL if it has not so
+ * much left. */
+static char *take_spare(crn_capture *capture, uint64_t size)
+{
+    uint64_t used = __atomic_load_n(&capture->spare_used, __ATOMIC_RELAXED);
+    do {
+        if (!capture->spare || size > SPARE - used)
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&capture->spare_used, &used, used + size, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return capture->spare + used;
+}
+
+void crn_capture_reserve_spare(crn_capture *capture)
+{
+    capture->spare = crn_address_reserve(SPARE);
+}
+
+void crn_capture_release_spare(crn_capture *capture)
+{
+    uint64_t used = capture->spare_used;
+    if (capture->spare && used < SPARE)
+        crn_address_release(capture->spare + used, SPARE - used);
+    capture->spare = NULL;
+}
+
 char *crn_capture_reserve(crn_capture *capture, uint64_t size)
 {
-    char *base = crn_address_reserve(size);
+    char *base = take_spare(capture, size);
+    if (!base)
+        base = crn_address_reserve(size);
     if (base)
         enter(base, capture);
     return base;

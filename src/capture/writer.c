@@ -20,7 +20,10 @@ enum {
     RESERVE_FIRST = CRN_FIRST(16, 2) * CRN_PAGE,
     RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice their
                                                     size */
-    CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE
+    CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE,
+    /* The file grows by more than is needed, because each time costs five system calls. */
+    FIRST_ALLOCATION = CRN_FIRST(8, 2) * CRN_PAGE,
+    LEAST_ALLOCATION = CRN_FIRST(4, 1) * CRN_PAGE
 };
 
 static cairn_error error_of_errno(void)
@@ -42,36 +45,64 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
+static bool is_shorter(int file, uint64_t size)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && (uint64_t)status.st_size < size;
+}
+
 /* Returns true if the file has at least `size` bytes. If not, somebody truncated it: loses the
  * capture, since growing the file would bring zeros back for the lost bytes. */
 static bool is_whole(crn_capture *capture, int file, uint64_t size)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0 || (uint64_t)status.st_size >= size)
+    if (!is_shorter(file, size))
         return true;
     crn_capture_lose(capture);
     return false;
 }
 
-/* Extends the file by `size` bytes and allocates them. */
+/* Extends the file by `least` bytes, or by more if there is space. Returns by how many; 0 on an
+ * error. An attempt to write more may have filled the disk, and written enough. */
+static uint64_t append(int file, uint64_t at, uint64_t least, uint64_t more)
+{
+    if (more > least && crn_file_append(file, at, more))
+        return more;
+    bool enough = more > least && !is_shorter(file, at + least);
+    return enough || crn_file_append(file, at, least) ? least : 0;
+}
+
+static cairn_error allocate(crn_capture *capture, uint64_t size)
+{
+    if (capture->refused_size && size >= capture->refused_size)
+        return CAIRN_E_SPACE;
+    int file = crn_file_descriptor(&capture->file);
+    if (file < 0)
+        return CAIRN_E_OPEN;
+    uint64_t at = capture->allocated, most = capture->limit - at;
+    uint64_t got = append(file, at, size, most < LEAST_ALLOCATION ? most : LEAST_ALLOCATION);
+    if (!got)
+        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
+    if (!is_whole(capture, file, at + got))
+        return CAIRN_E_LOST;
+    capture->allocated = at + got;
+    return CAIRN_OK;
+}
+
+/* Takes `size` bytes of the file, which are allocated on disk. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->end;
+    cairn_error error = CAIRN_OK;
     if (capture->detached)
         return CAIRN_E_FORKED;
     if (crn_capture_is_lost(capture))
         return CAIRN_E_LOST;
-    if (capture->refused_size && size >= capture->refused_size)
-        return CAIRN_E_SPACE;
     if (size > capture->limit || end > capture->limit - size)
         return refuse(capture, size, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
-    int file = crn_file_descriptor(&capture->file);
-    if (file < 0)
-        return CAIRN_E_OPEN;
-    if (!crn_file_append(file, end, size))
-        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
-    if (!is_whole(capture, file, end + size))
-        return CAIRN_E_LOST;
+    if (end + size > capture->allocated)
+        error = allocate(capture, end + size - capture->allocated);
+    if (error)
+        return error;
     *offset = end;
     capture->end = end + size;
     __atomic_store_n(&capture->header->size, capture->end, __ATOMIC_RELEASE);
@@ -194,7 +225,8 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 static cairn_error map_header(crn_capture *capture)
 {
     int file = capture->file.descriptor;
-    if (!crn_file_extend(file, 0, 2 * CRN_PAGE))
+    capture->allocated = capture->limit < FIRST_ALLOCATION ? 2 * CRN_PAGE : FIRST_ALLOCATION;
+    if (!crn_file_extend(file, 0, capture->allocated))
         return error_of_errno();
     char *base = crn_capture_reserve(capture, CRN_PAGE);
     if (!base || !crn_capture_map(base, 0, file, 0, CRN_PAGE)) {
@@ -222,8 +254,10 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
     *capture = (crn_capture){.limit = limit};
     if (!crn_file_create(&capture->file, path, CRN_MAGIC, sizeof capture->header->magic))
         return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_OPEN;
+    crn_capture_reserve_spare(capture);
     cairn_error error = map_header(capture);
     if (error) {
+        crn_capture_release_spare(capture);
         crn_file_close(&capture->file);
         return error;
     }
@@ -294,21 +328,33 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
     return (end + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
 }
 
+/* Truncates the file behind `end`. */
+static void cut(crn_capture *capture, int file, uint64_t end)
+{
+    if (end < capture->allocated && ftruncate(file, (off_t)end) == 0)
+        capture->header->size = capture->end = capture->allocated = end;
+}
+
 void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten)
 {
     int file = capture->detached || crn_capture_is_lost(capture) ? -1 : crn_capture_file(capture);
     if (file < 0 || !is_whole(capture, file, capture->end))
         return;
     uint64_t end = trim_directories(file, capture->header->directory, use, data);
-    if (shorten && end < capture->header->size && ftruncate(file, (off_t)end) == 0)
-        capture->header->size = end;
+    if (shorten)
+        cut(capture, file, end < capture->end ? end : capture->end);
 }
 
 void crn_capture_close(crn_capture *capture, crn_capture_state state)
 {
+    int file = capture->file.descriptor;
+    if (!capture->detached && !crn_capture_is_lost(capture) && crn_file_is_open(&capture->file) &&
+        is_whole(capture, file, capture->end))
+        cut(capture, file, capture->end);
     __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
     crn_capture_release((char *)capture->directory, directory_size(capture));
     crn_capture_release((char *)capture->header, CRN_PAGE);
+    crn_capture_release_spare(capture);
     crn_file_close(&capture->file);
     pthread_mutex_destroy(&capture->lock);
 }

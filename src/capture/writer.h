@@ -22,11 +22,14 @@ typedef struct crn_capture {
     crn_disk_directory *directory; /* the last directory, mapped */
     uint64_t directory_offset;
     uint64_t limit;
-    uint64_t end;          /* the file's size. header->size may become 0 (loss.h). Under lock */
+    uint64_t end;          /* of what is in use. header->size may become 0 (loss.h). Under lock */
+    uint64_t allocated;    /* the file's size. Under lock */
     uint64_t refused_size; /* smallest size by which the file could not grow; 0: unknown. Under
                               lock */
     bool detached;         /* in a child of fork: the file is the parent's and must not grow */
     bool lost;             /* the file cannot be written (loss.h); atomic */
+    char *spare;           /* address space for the first sections (loss.h) */
+    uint64_t spare_used;   /* bytes; atomic */
     pthread_mutex_t lock;  /* protects the file's end and the directory */
 } crn_capture;
 

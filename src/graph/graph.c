@@ -9,10 +9,10 @@
 #include "base/memory.h"
 
 enum {
-    EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries; powers of two */
-    EDGES_ROOMY = CRN_FIRST(1 << 11, 4), /* entries: up to this size the cache has 16 for each
-                                            edge */
-    EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
+    EDGE_CACHE_FIRST = CRN_FIRST(256, 1), /* entries; powers of two: a page */
+    EDGES_ROOMY = CRN_FIRST(1 << 11, 4),  /* entries: up to this size the cache has 16 for each
+                                             edge */
+    EDGES_MOST = CRN_FIRST(1 << 15, 8),   /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* records kept free for [folded] */
@@ -93,12 +93,13 @@ static bool edges_are_many(const crn_graph *graph)
 __attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
+    uint64_t more = entries * (entries * 4 <= EDGES_ROOMY ? 4 : 2);
     crn_cached_edge *before = graph->hot.edge_cache,
-                    *edge_cache = crn_try_table(entries * 2 * sizeof *edge_cache);
+                    *edge_cache = crn_try_table(more * sizeof *edge_cache);
     if (!edge_cache)
         return; /* the old cache still works */
     graph->hot.edge_cache = edge_cache;
-    graph->hot.edge_cache_mask = entries * 2 - 1;
+    graph->hot.edge_cache_mask = more - 1;
     for (uint64_t i = 0; i < entries; i++)
         if (before[i].key)
             edge_cache_put(graph, before[i]);

@@ -121,9 +121,9 @@ static unsigned count_threads(void)
     return stat("/proc/self/task", &tasks) == 0 ? (unsigned)tasks.st_nlink - DOTS : 0;
 }
 
-bool crn_thread_is_alone(void)
+bool crn_thread_is_alone(unsigned others)
 {
-    return count_threads() == 1;
+    return count_threads() == 1 + others;
 }
 
 /* Returns false for a thread that has ended but still exists, such as the main thread while other

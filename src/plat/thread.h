@@ -30,9 +30,9 @@ bool crn_thread_is_runnable(pid_t thread);
  */
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns);
 
-/* Returns true if the process certainly has no other thread. May still return false shortly after a
- * join. Signal safe. */
-bool crn_thread_is_alone(void);
+/* Returns true if the process certainly has no other thread but `others`, which exist. May still
+ * return false shortly after a join. Signal safe. */
+bool crn_thread_is_alone(unsigned others);
 
 /* Returns true if the main thread has ended and exactly `count` other threads are left, including
  * the caller; false if unknown. Opens no file, does not allocate. */

@@ -33,7 +33,7 @@ static bool is_whole(const cairn_strand *strand)
     return true;
 }
 
-/* Ends a lane of the calling thread or without an owner. Helper threads have ended: if the lane's
+/* Ends a lane of the calling thread or without an owner. Helper threads are halted: if the lane's
  * time or graph is locked, its holder was interrupted, and the lane stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
@@ -56,9 +56,8 @@ void crn_profile_end(cairn_profile *profile)
         return;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    crn_helper_stop(&profile->sampler.helper);
-    crn_helper_stop(&profile->preparer);
-    crn_helper_stop(&profile->off_core);
+    unsigned helpers = crn_helper_halt(&profile->sampler.helper) +
+                       crn_helper_halt(&profile->preparer) + crn_helper_halt(&profile->off_core);
     cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
     for (; lane; lane = lane->next) {
         const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);
@@ -67,10 +66,13 @@ void crn_profile_end(cairn_profile *profile)
     }
     cairn_profile_disable(profile);
     crn_profile_moment(profile);
-    crn_spans_trim(profile, crn_thread_is_alone());
+    crn_spans_trim(profile, crn_thread_is_alone(helpers));
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
                      __ATOMIC_RELEASE);
+    crn_helper_let_end(&profile->sampler.helper);
+    crn_helper_let_end(&profile->preparer);
+    crn_helper_let_end(&profile->off_core);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
 }

@@ -49,10 +49,11 @@ static void *run_counted(void *data)
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
     pthread_mutex_lock(&helper->lock); /* waits until crn_helper_start has completed the struct */
-    bool apart = helper->kept;
-    pthread_mutex_unlock(&helper->lock);
-    helper->apart = apart && crn_thread_leave_files();
+    pthread_setname_np(pthread_self(), helper->name);
+    helper->apart = helper->kept && crn_thread_leave_files();
     helper->run(helper->data);
+    helper->over = true;
+    pthread_mutex_unlock(&helper->lock);
     cairn_priv_thread_is_ours(false);
     pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
     return NULL;
@@ -101,12 +102,11 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     sem_init(&helper->wake, 0, 0);
     helper->run = run;
     helper->data = data;
-    helper->next_look = 0;
-    helper->stop = helper->kept = helper->apart = false;
+    helper->name = name;
+    helper->next_look = crn_clock_monotonic() + LOOK_NS;
+    helper->stop = helper->kept = helper->apart = helper->over = helper->halted = false;
     pthread_mutex_lock(&helper->lock);
     bool started = start_thread(helper, &helper->thread, run_counted);
-    if (started)
-        pthread_setname_np(helper->thread, name);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
     if (helper->kept)
         pthread_setname_np(helper->keeper, "cairn-files");
@@ -117,12 +117,15 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     return started;
 }
 
-/* Waits for a wake-up until `until`. Returns true if woken. */
+/* Waits for a wake-up until `until`, without the lock. Returns true if woken. */
 static bool wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
                             .tv_nsec = (long)(until % 1000000000u)};
-    return sem_clockwait(&helper->wake, CLOCK_MONOTONIC, &time) == 0;
+    pthread_mutex_unlock(&helper->lock);
+    bool woken = sem_clockwait(&helper->wake, CLOCK_MONOTONIC, &time) == 0;
+    pthread_mutex_lock(&helper->lock);
+    return woken;
 }
 
 static bool is_over(crn_helper *helper, uint64_t now)
@@ -173,4 +176,25 @@ void crn_helper_stop(crn_helper *helper)
     sem_post(&helper->wake);
     join(helper->kept ? helper->keeper : helper->thread);
     forget(helper);
+}
+
+/* Keeps the lock, so that the helper cannot return from its wait. */
+unsigned crn_helper_halt(crn_helper *helper)
+{
+    if (!crn_helper_runs(helper) || pthread_equal(helper->thread, pthread_self()))
+        return 0;
+    pthread_mutex_lock(&helper->lock);
+    helper->halted = !helper->over;
+    if (!helper->halted)
+        pthread_mutex_unlock(&helper->lock);
+    return !helper->halted ? 0 : helper->kept ? 2 : 1;
+}
+
+void crn_helper_let_end(crn_helper *helper)
+{
+    if (!helper->halted)
+        return;
+    helper->halted = false;
+    __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&helper->lock);
 }

@@ -16,16 +16,20 @@ typedef struct crn_helper {
     pthread_t thread;
     pthread_t keeper;     /* a thread that shares the program's file table until the helper has
                              ended */
-    pthread_mutex_t lock; /* held by the starter until the struct is complete */
+    pthread_mutex_t lock; /* held by the starter until the struct is complete, then by the helper
+                             except while it waits */
     sem_t wake;
     void *(*run)(void *);
     void *data;
+    const char *name;
     sigset_t mask;      /* signal mask of the starter */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
     bool kept;
-    bool stop;  /* atomic */
-    bool apart; /* the helper has a file table of its own */
+    bool stop;   /* atomic */
+    bool apart;  /* the helper has a file table of its own */
+    bool over;   /* `run` has returned. Under lock */
+    bool halted; /* the thread that called crn_helper_halt has the lock */
 } crn_helper;
 
 /* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `apart` gives the thread a
@@ -49,6 +53,14 @@ void crn_helper_wake(crn_helper *helper);
 
 /* Tells the helper to end and waits for its end, if it runs. */
 void crn_helper_stop(crn_helper *helper);
+
+/* Halts the helper until crn_helper_let_end. Waits only until the helper waits: to wait for the end
+ * of a thread takes long if other programs use the processors. Returns the number of threads that
+ * remain, of the helper and its keeper. */
+unsigned crn_helper_halt(crn_helper *helper);
+
+/* Tells a halted helper to end, when it next wakes up. crn_helper_stop may still wait for that. */
+void crn_helper_let_end(crn_helper *helper);
 
 /* Sets the number of helper threads to 0 in a child of fork, which has none of the parent's. */
 void crn_helpers_forget(void);

@@ -8,6 +8,7 @@ Usage: lost.py CAIRN [RUNS]        prints TAP
 """
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -138,8 +139,17 @@ def hosts(folder):
             yield Host("lua " + options[0], run + options + [script], waits=True), plain_lua
 
 
-def cut(capture, draw):
+def size_in_use(capture):
+    """Returns the header's size: the file may be longer. Behind an earlier cut that is 0."""
+    with open(capture, "rb") as file:
+        header = file.read(48)
+    in_use = struct.unpack_from("<Q", header, 40)[0] if len(header) == 48 else 0
     size = os.path.getsize(capture)
+    return min(size, in_use) or size
+
+
+def cut(capture, draw):
+    size = size_in_use(capture)
     length = 0 if draw.random() < 0.25 else draw.randrange(max(size, 1))
     os.truncate(capture, length)
     return "from %d to %d bytes" % (size, length)

@@ -236,7 +236,7 @@ static void edges_are_cached(void **state)
             }
         }
     }
-    assert_in_range(grown, 3, 20);
+    assert_in_range(grown, 2, 20);
     free(before);
     close_graph(&graph);
 }
