@@ -107,7 +107,7 @@ static void end_wait(uint32_t **waiters)
         return call;                                                                               \
     uint64_t since = cairn_priv_loose_now(strand);                                                 \
     __atomic_add_fetch(&its->waiters, 1, __ATOMIC_RELAXED);                                        \
-    __attribute__((cleanup(end_wait))) uint32_t *waiters = &its->waiters;                          \
+    __attribute__((cleanup(end_wait), unused)) uint32_t *waiters = &its->waiters;                  \
     int result = call;                                                                             \
     RECORD(crn_record_waited(strand, its, lock, since, result == 0));                              \
     return result

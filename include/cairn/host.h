@@ -182,8 +182,8 @@ CAIRN_API bool cairn_priv_process_file_is_here(void);
 CAIRN_API void cairn_priv_process_file_fetch(int thread);
 CAIRN_API bool cairn_priv_process_file_can_fetch(void);
 
-/* Stores the present moment as the one up to which the process's capture is complete, for readers of
- * a live file. The runtime does that itself if it has a clock. One thread at a time. */
+/* Stores the present moment as the one up to which the process's capture is complete, for readers
+ * of a live file. The runtime does that itself if it has a clock. One thread at a time. */
 CAIRN_API void cairn_priv_process_moment(void);
 
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
