@@ -33,7 +33,8 @@ typedef struct crn_posts crn_posts;
  * address is taken for the same lock. */
 typedef struct crn_lock {
     const void *address; /* atomic; NULL: the entry is free */
-    bool ready;          /* atomic; the members below are set */
+    bool settled;        /* atomic; `ready` is set */
+    bool ready;          /* the members below are set; not if there were too many locks before */
     crn_lock_kind kind;
     cairn_block held, wait; /* NAME, NAME.wait; of other kinds `held` is NAME, a wait, and `wait` is
                                NAME.elsewhere */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include "locks.h"
@@ -73,6 +74,16 @@ static void note_once(uint32_t count)
                            "recorded, except for those after the first 512");
 }
 
+/* Waits until another thread has filled the entry. The wait has an end, because a signal handler
+ * may have interrupted that thread. */
+static bool is_ready(const crn_lock *lock)
+{
+    enum { TURNS = 1000 };
+    for (int i = 0; i < TURNS && !__atomic_load_n(&lock->settled, __ATOMIC_ACQUIRE); i++)
+        sched_yield();
+    return __atomic_load_n(&lock->settled, __ATOMIC_ACQUIRE) && lock->ready;
+}
+
 crn_lock *crn_lock_known(const void *address)
 {
     size_t at = hash(address);
@@ -80,7 +91,7 @@ crn_lock *crn_lock_known(const void *address)
         crn_lock *lock = &table[at % ROOM];
         const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
         if (here == address)
-            return __atomic_load_n(&lock->ready, __ATOMIC_ACQUIRE) ? lock : NULL;
+            return is_ready(lock) ? lock : NULL;
         if (!here)
             return NULL;
     }
@@ -92,8 +103,7 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
         crn_lock *lock = &table[at % ROOM];
         const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
         if (here == address)
-            return __atomic_load_n(&lock->ready, __ATOMIC_ACQUIRE) && lock->kind == kind ? lock
-                                                                                         : NULL;
+            return is_ready(lock) && lock->kind == kind ? lock : NULL;
         if (here)
             continue;
         if (__atomic_load_n(&used, __ATOMIC_RELAXED) > CRN_LOCKS_MOST)
@@ -105,10 +115,10 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
         }
         uint32_t count = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
         note_once(count);
-        if (count >= CRN_LOCKS_MOST)
-            return NULL;
-        fill(lock, kind, count + 1);
-        __atomic_store_n(&lock->ready, true, __ATOMIC_RELEASE);
-        return lock;
+        lock->ready = count < CRN_LOCKS_MOST;
+        if (lock->ready)
+            fill(lock, kind, count + 1);
+        __atomic_store_n(&lock->settled, true, __ATOMIC_RELEASE);
+        return lock->ready ? lock : NULL;
     }
 }
