@@ -9,11 +9,10 @@
 
 enum { LEAST_NS = 1000000 /* ns between two values, at least */ };
 
-/* Needs no lock: no thread follows allocations of the profile yet. */
 void cairn_priv_memory_begin(cairn_profile *profile)
 {
     crn_memory_counters *memory = &profile->memory;
-    if (!profile->spans || memory->known)
+    if (!profile->spans || __atomic_exchange_n(&memory->begun, true, __ATOMIC_RELAXED))
         return;
     memory->live = cairn_key_add(profile, "live bytes");
     memory->rate = cairn_key_add(profile, "allocation rate");

@@ -94,6 +94,7 @@ typedef struct crn_child {
 
 /* The counters of allocations: memory_counters.c. */
 typedef struct crn_memory_counters {
+    bool begun;          /* a thread adds the keys, or has added them; atomic */
     bool known;          /* the keys are valid; atomic */
     bool busy;           /* a thread is changing the fields below; atomic */
     uint32_t live, rate; /* keys */
