@@ -184,19 +184,26 @@ struct crn_returned;
 /* A cairn_lane and what libcairn-alloc adds to it. Never freed: a later thread that gets the
  * cairn_lane uses this struct again. */
 typedef struct crn_lane {
+    cairn_priv_follower follower; /* must be first */
     cairn_lane *lane;
     uint32_t number;
     bool busy;         /* atomic: the owner is recording */
-    uint32_t capacity; /* number of contexts that have counters and tallies */
+    bool of_program;   /* the contexts are those of the program's strands, not native stacks */
+    bool off;          /* recording is off */
+    uint32_t capacity; /* number of contexts that have counters */
     uint64_t *counters[CRN_COUNTS];
+    uint32_t tally_count;
     crn_tally *tallies;
     uint32_t moment;   /* number of the last moment (peak.c) that this lane has copied */
     int64_t unflushed; /* change of live bytes that the process's total does not have yet */
     int64_t told;      /* this lane's part of the process's total; atomic */
     const uint64_t *generation_now; /* the profile's generation; atomic */
     uint64_t generation;            /* this lane's generation; changes under the lock */
-    cairn_strand *strand;           /* the strand whose contexts are charged; NULL: native stacks */
-    struct crn_returned *returned;  /* with a strand: allocations freed by other threads; atomic */
+    const uint64_t *changes_now;    /* number of the profile's changes; atomic */
+    uint64_t changes;               /* up to which this lane has followed */
+    cairn_strand *strand;          /* the strand whose contexts are charged; NULL: native stacks, or
+                                      no thread follows the lane */
+    struct crn_returned *returned; /* of_program: frees to be charged; atomic */
     crn_cached_edge *edge_cache;
     struct crn_stack *stack;
     crn_origin **origins;
@@ -209,7 +216,10 @@ typedef struct crn_lane {
     uint32_t *changed;  /* contexts whose live bytes changed since `moment` */
     size_t changed_count, changed_capacity;
     bool changed_all; /* there was no memory for the list: all may have changed */
-    bool retired;     /* atomic: charged no more, as its profile may be closed */
+    /* While no thread follows the lane: its column of peak bytes, to which the thread that ends the
+     * last following of the profile adds; else NULL. Changes under the lock. */
+    uint64_t *resting_peaks;
+    bool closed; /* atomic: the cairn_lane does not exist any more */
 } crn_lane;
 
 typedef struct crn_thread {
@@ -270,22 +280,31 @@ void crn_alloc_lane_shared_done(crn_lane *lane);
 
 /* Returns the lane with that number, NULL if its allocations are not counted any more. */
 crn_lane *crn_alloc_lane_numbered(uint32_t number);
+/* Return the crn_lane of one of the program's lanes: a new one; the one that it has already, NULL
+ * if it has none. */
 crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls,
                              const cairn_metric metrics[CRN_METRICS]);
-/* Called after a reset of the profile: sets the lane's live bytes to 0. */
-void crn_alloc_lane_forget(crn_lane *lane);
+crn_lane *crn_alloc_lane_known(cairn_lane *of, const cairn_priv_alloc_calls *calls);
+/* To be called when a thread begins to follow one of the program's lanes, and when it ends. */
+void crn_alloc_lane_begin(crn_lane *lane);
+void crn_alloc_lane_rest(crn_lane *lane);
+/* Follows changes of the profile. After a reset sets the lane's live bytes to 0. */
+void crn_alloc_lane_attend(crn_lane *lane);
 
 static inline bool crn_alloc_lane_up_to_date(const crn_lane *lane)
 {
-    return CRN_LIKELY(__atomic_load_n(lane->generation_now, __ATOMIC_ACQUIRE) == lane->generation);
+    return __atomic_load_n(lane->generation_now, __ATOMIC_ACQUIRE) == lane->generation;
 }
 
-/* To be called by the lane's owner before it charges: notices a reset. */
+/* To be called by the lane's owner before it charges: notices a reset, and whether recording is
+ * on. */
 static inline void crn_alloc_lane_listen(crn_lane *lane)
 {
-    if (CRN_UNLIKELY(!crn_alloc_lane_up_to_date(lane)))
-        crn_alloc_lane_forget(lane);
+    if (CRN_UNLIKELY(__atomic_load_n(lane->changes_now, __ATOMIC_ACQUIRE) != lane->changes))
+        crn_alloc_lane_attend(lane);
 }
+
+/* ---- context.c: contexts of a lane ---- */
 
 /* Makes counters and tallies for a context. False if there is no space. */
 bool crn_alloc_lane_widen(crn_lane *lane, cairn_context context);
@@ -375,14 +394,12 @@ void crn_record_take(const void *block, crn_live *taken);
 void crn_record_freed(const crn_live *taken);
 void crn_record_keep(const void *block, const crn_live *taken);
 
-/* Charges what other threads have freed of the lane's allocations. Called by the lane's owner. */
+/* Charges what other threads have freed of the lane's allocations, and the owner while recording
+ * was off; nothing while it is off. Called by the lane's owner. */
 void crn_record_collect(crn_lane *lane);
 /* Registers handlers of fork: a child has the lists and the filter complete. Call it before
  * crn_alloc_lanes_open, so that lanes are locked first. Returns false without memory. */
 bool crn_record_open(void);
-/* Makes the lane ignore what other threads free of its allocations from now on. Called by the
- * lane's owner. */
-void crn_record_retire(crn_lane *lane);
 
 /* ---- start.c ------------------------------------------------------------------------------ */
 

@@ -10,11 +10,10 @@
 static void end_following(crn_lane *lane)
 {
     crn_record_collect(lane);
-    crn_alloc_lane_listen(lane);
     crn_peak_flush(lane);
     crn_peak_settle(lane);
+    crn_alloc_lane_rest(lane);
     crn_peak_lanes(-1);
-    crn_record_retire(lane);
     crn_here.lane = crn_here.native;
     crn_here.left = crn_here.native && !crn_sampled ? 0 : crn_here.left;
 }
@@ -30,23 +29,32 @@ static void note_mean(cairn_profile *profile, const cairn_priv_alloc_calls *call
     calls->profile_note(profile, "alloc", mean);
 }
 
-static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *calls)
+static crn_lane *first_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls)
 {
-    cairn_lane *of = calls->strand_lane(strand);
     cairn_profile *profile = calls->lane_profile(of);
     cairn_metric metrics[CRN_METRICS];
-    if (!crn_start_following())
-        return false;
     for (int i = 0; i < CRN_METRICS; i++) {
         metrics[i] = calls->metric_add(profile, crn_metric_names[i][0], crn_metric_names[i][1]);
         if (metrics[i] == CAIRN_METRIC_MAX)
-            return false;
+            return NULL;
     }
     note_mean(profile, calls);
     calls->memory_begin(profile);
     crn_lane *lane = crn_alloc_lane_new(of, calls, metrics);
-    if (!lane)
+    if (lane)
+        crn_alloc_lane_attend(lane);
+    return lane;
+}
+
+static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *calls)
+{
+    cairn_lane *of = calls->strand_lane(strand);
+    if (!crn_start_following())
         return false;
+    crn_lane *lane = crn_alloc_lane_known(of, calls);
+    if (!lane && !(lane = first_lane(of, calls)))
+        return false;
+    crn_alloc_lane_begin(lane);
     lane->strand = strand;
     crn_peak_lanes(1);
     crn_here.lane = lane;

@@ -27,17 +27,23 @@ static crn_lane *shared;
 static cairn_lane *inherited, *inherited_shared;
 
 static const cairn_priv_alloc_calls own_calls = {
-    sizeof own_calls,       cairn_strand_lane,       cairn_lane_profile,     cairn_strand_context,
-    cairn_context_counters, cairn_context_charge,    cairn_metric_add,       cairn_priv_generation,
-    cairn_priv_catch_up,    cairn_priv_memory_begin, cairn_priv_memory_show, cairn_profile_note,
+    sizeof own_calls,       cairn_strand_lane,        cairn_lane_profile,  cairn_strand_context,
+    cairn_context_counters, cairn_context_charge,     cairn_metric_add,    cairn_priv_generation,
+    cairn_priv_changes,     cairn_priv_lane_follower, cairn_priv_catch_up, cairn_priv_memory_begin,
+    cairn_priv_memory_show, cairn_profile_note,
 };
 
 /* ---- making lanes ---- */
 
+static bool is_closed(const crn_lane *lane)
+{
+    return __atomic_load_n(&lane->closed, __ATOMIC_ACQUIRE);
+}
+
 crn_lane *crn_alloc_lane_numbered(uint32_t number)
 {
     crn_lane *lane = __atomic_load_n(&numbered[number], __ATOMIC_ACQUIRE);
-    if (!lane || number <= lane_parent || __atomic_load_n(&lane->retired, __ATOMIC_ACQUIRE))
+    if (!lane || number <= lane_parent || is_closed(lane))
         return NULL;
     return lane;
 }
@@ -57,14 +63,24 @@ static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;
     for (uint32_t i = lane_parent + 1; i <= lane_count; i++)
-        if (numbered[i]->generation_now == now && numbered[i]->generation > generation)
+        if (numbered[i]->generation_now == now && numbered[i]->generation > generation &&
+            !is_closed(numbered[i]))
             generation = numbered[i]->generation;
     return generation ? generation : __atomic_load_n(now, __ATOMIC_ACQUIRE);
 }
 
+/* Called by libcairn before it frees the cairn_lane. Takes no lock, as the caller may have some. */
+static void closed(cairn_priv_follower *follower)
+{
+    crn_lane *lane = (crn_lane *)follower;
+    __atomic_store_n(&lane->closed, true, __ATOMIC_RELEASE);
+    if (lane->number > lane_parent)
+        crn_peak_retract(lane);
+}
+
 /* Called under the lock. */
 static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
-                          const cairn_metric metrics[CRN_METRICS])
+                          const cairn_metric metrics[CRN_METRICS], bool of_program)
 {
     if (lane_count + 1 == LANES_MOST)
         return NULL;
@@ -74,6 +90,8 @@ static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
     lane->lane = of;
     lane->calls = calls;
     memcpy(lane->metrics, metrics, sizeof lane->metrics);
+    lane->of_program = of_program;
+    lane->changes_now = calls->changes(calls->lane_profile(of));
     lane->generation_now = calls->generation(calls->lane_profile(of));
     lane->generation = first_generation(lane->generation_now);
     lane->number = ++lane_count;
@@ -86,18 +104,29 @@ crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls
                              const cairn_metric metrics[CRN_METRICS])
 {
     pthread_mutex_lock(&lock);
-    crn_lane *lane = new_lane(of, calls, metrics);
+    crn_lane *lane = new_lane(of, calls, metrics, true);
     pthread_mutex_unlock(&lock);
+    if (lane) {
+        lane->follower.closed = closed;
+        *calls->lane_follower(of) = &lane->follower;
+    }
     return lane;
+}
+
+/* In a child of fork the lane may still have the parent's. */
+crn_lane *crn_alloc_lane_known(cairn_lane *of, const cairn_priv_alloc_calls *calls)
+{
+    crn_lane *lane = (crn_lane *)*calls->lane_follower(of);
+    return lane && lane->number > lane_parent ? lane : NULL;
 }
 
 /* Called under the lock. */
 static crn_lane *lane_of(cairn_lane *of)
 {
     for (uint32_t i = lane_count; i > lane_parent; i--)
-        if (numbered[i]->lane == of && !numbered[i]->strand && !numbered[i]->retired)
+        if (numbered[i]->lane == of && !numbered[i]->of_program)
             return numbered[i];
-    return new_lane(of, &own_calls, crn_metrics_here);
+    return new_lane(of, &own_calls, crn_metrics_here, false);
 }
 
 /* Called under the lock. After a reset, takes the bytes of lanes that have not noticed it out of
@@ -107,7 +136,7 @@ static void retract_all(const crn_lane *lane, uint64_t generation)
     bool first = true;
     for (uint32_t i = lane_parent + 1; i <= lane_count; i++) {
         crn_lane *other = numbered[i];
-        if (other->generation_now != lane->generation_now)
+        if (other->generation_now != lane->generation_now || is_closed(other))
             continue;
         if (other->generation == generation)
             first = false;
@@ -118,22 +147,80 @@ static void retract_all(const crn_lane *lane, uint64_t generation)
         crn_peak_again();
 }
 
-void crn_alloc_lane_forget(crn_lane *lane)
+/* Sets the lane's live bytes to 0. */
+static void forget(crn_lane *lane, uint64_t generation)
 {
-    /* catch_up zeroes the columns of libcairn's lane. */
-    uint64_t generation = lane->calls->catch_up(lane->lane);
-    if (generation == lane->generation)
-        return;
     pthread_mutex_lock(&lock);
     retract_all(lane, generation);
     lane->generation = generation;
     if (lane->tallies)
-        memset(lane->tallies, 0, lane->capacity * sizeof *lane->tallies);
+        memset(lane->tallies, 0, lane->tally_count * sizeof *lane->tallies);
     lane->unflushed = 0;
     lane->changed_count = 0;
     lane->changed_all = false;
     pthread_mutex_unlock(&lock);
 }
+
+void crn_alloc_lane_attend(crn_lane *lane)
+{
+    lane->changes = __atomic_load_n(lane->changes_now, __ATOMIC_ACQUIRE);
+    /* catch_up zeroes the columns of libcairn's lane. */
+    uint64_t generation = lane->calls->catch_up(lane->lane);
+    if (generation != lane->generation)
+        forget(lane, generation);
+    lane->off = !lane->calls->context_counters(lane->lane, lane->metrics[0], CAIRN_CONTEXT_ROOT);
+    lane->capacity = 0; /* the counters are looked up again */
+    if (lane->off)
+        crn_alloc_stop_if_full();
+}
+
+/* ---- lanes of the program that a thread follows, and those that rest ---- */
+
+static uint32_t followed; /* number of lanes that a thread follows */
+
+void crn_alloc_lane_begin(crn_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    followed++;
+    lane->resting_peaks = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Copies the live bytes of the profile's resting lanes, which are as they were at the last moment
+ * of peak memory. Nobody begins to follow them meanwhile, and the profile is still open. Called
+ * under the lock. */
+static void settle_resting(const uint64_t *profile)
+{
+    static const uint64_t *settled; /* profile that was settled last, and for which moment */
+    static uint32_t moment;
+    uint32_t now = __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE);
+    if (settled == profile && moment == now)
+        return;
+    for (uint32_t i = lane_parent + 1; i <= lane_count; i++) {
+        crn_lane *lane = numbered[i];
+        if (lane->generation_now == profile && !is_closed(lane) && lane->resting_peaks &&
+            crn_alloc_lane_up_to_date(lane))
+            crn_peak_settle(lane);
+    }
+    settled = profile;
+    moment = now;
+}
+
+void crn_alloc_lane_rest(crn_lane *lane)
+{
+    uint64_t *peaks = lane->tally_count && !lane->off
+                          ? lane->calls->context_counters(lane->lane, lane->metrics[CRN_COUNT_PEAK],
+                                                          lane->tally_count - 1)
+                          : NULL;
+    pthread_mutex_lock(&lock);
+    lane->strand = NULL;
+    lane->resting_peaks = peaks;
+    if (!--followed)
+        settle_resting(lane->generation_now);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- lanes of native stacks ---- */
 
 static crn_lane *open_lane(cairn_lane **inherited_one, const char *name)
 {
@@ -268,7 +355,7 @@ void crn_alloc_lanes_each(void (*each)(crn_lane *lane))
 {
     pthread_mutex_lock(&lock);
     for (uint32_t i = lane_parent + 1; i <= lane_count; i++)
-        if (!numbered[i]->strand && !numbered[i]->retired)
+        if (!numbered[i]->of_program)
             each(numbered[i]);
     pthread_mutex_unlock(&lock);
 }
@@ -302,6 +389,7 @@ static void after_in_child(void)
     if (shared)
         inherited_shared = shared->lane;
     lane_parent = lane_count;
+    followed = 0;
     shared = NULL;
     opening = 0;
     crn_here.lane = crn_here.native = NULL;
@@ -314,112 +402,4 @@ bool crn_alloc_lanes_open(void)
 {
     return pthread_key_create(&key, thread_ends) == 0 &&
            pthread_atfork(before_fork, unlock_all, after_in_child) == 0;
-}
-
-/* ---- contexts ---- */
-
-static bool widen_tallies(crn_lane *lane, uint32_t capacity)
-{
-    size_t before = lane->capacity * sizeof *lane->tallies,
-           after = capacity * sizeof *lane->tallies;
-    crn_tally *tallies = crn_pages_grow(lane->tallies, before, after);
-    if (tallies)
-        lane->tallies = tallies;
-    return tallies != NULL;
-}
-
-bool crn_alloc_lane_widen(crn_lane *lane, cairn_context context)
-{
-    enum { FIRST = 1024 };
-    uint32_t capacity = lane->capacity ? lane->capacity : FIRST;
-    while (capacity <= context)
-        capacity *= 2;
-    if (!widen_tallies(lane, capacity))
-        return false;
-    for (int i = 0; i < CRN_COUNTS; i++) {
-        uint64_t *counters =
-            lane->calls->context_counters(lane->lane, lane->metrics[i], capacity - 1);
-        if (!counters)
-            return false;
-        lane->counters[i] = counters;
-    }
-    lane->capacity = capacity;
-    return true;
-}
-
-static void keep_origin(crn_lane *lane, cairn_context context, cairn_context from,
-                        cairn_block block)
-{
-    if (context / CRN_ORIGINS >= CRN_ORIGIN_CHUNKS)
-        return;
-    crn_origin **chunk = &lane->origins[context / CRN_ORIGINS];
-    if (!*chunk) {
-        crn_origin *made = crn_pages(CRN_ORIGINS * sizeof *made);
-        if (!made)
-            return;
-        __atomic_store_n(chunk, made, __ATOMIC_RELEASE);
-    }
-    crn_origin *origin = *chunk + context % CRN_ORIGINS;
-    if (!origin->block)
-        *origin = (crn_origin){from, block};
-}
-
-cairn_context crn_alloc_lane_step_first(crn_lane *lane, cairn_context from, cairn_block block,
-                                        crn_cached_edge *edge)
-{
-    cairn_context context = cairn_context_step(lane->lane, from, block);
-    if (!context)
-        return 0;
-    keep_origin(lane, context, from, block);
-    *edge = (crn_cached_edge){from, block, context};
-    return context;
-}
-
-static const crn_origin *origin_of(const crn_lane *lane, cairn_context context)
-{
-    if (context / CRN_ORIGINS >= CRN_ORIGIN_CHUNKS)
-        return NULL;
-    const crn_origin *chunk =
-        __atomic_load_n(&lane->origins[context / CRN_ORIGINS], __ATOMIC_ACQUIRE);
-    const crn_origin *origin = chunk ? chunk + context % CRN_ORIGINS : NULL;
-    return origin && origin->block ? origin : NULL;
-}
-
-/* Returns this lane's context with the path of another lane's context; 0 if there is none. The path
- * ends, as each context's origin is older than the context. */
-static cairn_context retrace(crn_lane *lane, const crn_lane *other, cairn_context context)
-{
-    size_t length = 0;
-    for (cairn_context at = context; at != CAIRN_CONTEXT_ROOT; length++) {
-        const crn_origin *origin = origin_of(other, at);
-        if (!origin)
-            return 0;
-        at = origin->from;
-    }
-    size_t size = length * sizeof(cairn_block);
-    cairn_block *path = length ? crn_pages(size) : NULL;
-    if (length && !path)
-        return 0;
-    for (size_t i = length; i--;) {
-        const crn_origin *origin = origin_of(other, context);
-        path[i] = origin->block;
-        context = origin->from;
-    }
-    cairn_context here = CAIRN_CONTEXT_ROOT;
-    for (size_t i = 0; i < length && here; i++)
-        here = crn_alloc_lane_step(lane, here, path[i]);
-    crn_pages_free(path, size);
-    return here;
-}
-
-cairn_context crn_alloc_lane_translate(crn_lane *lane, const crn_lane *other, cairn_context context)
-{
-    uint64_t hash = ((uint64_t)other->number << 32 | context) * 0x9e3779b97f4a7c15u;
-    crn_translation *known = &lane->translations[hash >> 40 & (CRN_TRANSLATIONS - 1)];
-    if (known->lane == other->number && known->context == context)
-        return known->here;
-    cairn_context here = retrace(lane, other, context);
-    if (here)
-        *known = (crn_translation){other->number, context, here};
-    return here;
 }

@@ -79,18 +79,21 @@ static void copy(crn_lane *lane, cairn_context context)
     if (tally->peak == tally->live)
         return;
     /* A decrease is charged modulo 2^64. */
-    lane->calls->context_charge(lane->lane, context, lane->metrics[CRN_COUNT_PEAK],
-                                tally->live - tally->peak);
+    uint64_t more = tally->live - tally->peak;
+    if (lane->resting_peaks)
+        CAIRN_PRIV_ADD(lane->resting_peaks[context], more);
+    else
+        lane->calls->context_charge(lane->lane, context, lane->metrics[CRN_COUNT_PEAK], more);
     tally->peak = tally->live;
 }
 
 void crn_peak_settle(crn_lane *lane)
 {
     uint32_t now = __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE);
-    if (lane->moment == now)
+    if (lane->moment == now || lane->off)
         return;
     if (lane->changed_all)
-        for (cairn_context context = CAIRN_CONTEXT_ROOT; context < lane->capacity; context++)
+        for (cairn_context context = CAIRN_CONTEXT_ROOT; context < lane->tally_count; context++)
             copy(lane, context);
     else
         for (size_t i = 0; i < lane->changed_count; i++)

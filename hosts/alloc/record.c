@@ -127,17 +127,10 @@ static inline uint64_t generation_of(const crn_lane *lane)
     return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
 }
 
-static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
-{
-    crn_alloc_lane_listen(lane);
-    if (CRN_LIKELY(taken->generation == generation_of(lane)))
-        charge(lane, context, taken, CRN_COUNT_FREED_BYTES);
-}
-
 /* ---- allocations that other threads have freed ----
  *
- * Only the owner writes to a lane with a strand (follow.c). Other threads add those of its
- * allocations that they free to a list. */
+ * Only the owner writes to a lane of the program's (follow.c). Other threads add those of its
+ * allocations that they free to a list, and so does the owner while recording is off. */
 
 enum { RETURNED_IN_CHUNK = 4095 };
 
@@ -171,7 +164,7 @@ static void return_to(crn_lane *lane, const crn_live *taken)
 {
     pthread_mutex_lock(&lock);
     crn_returned *chunk = lane->returned;
-    if (!lane->retired && (!chunk || chunk->count == RETURNED_IN_CHUNK)) {
+    if (!chunk || chunk->count == RETURNED_IN_CHUNK) {
         crn_returned *made = crn_pages(sizeof *made);
         if (made) {
             made->next = chunk;
@@ -179,13 +172,27 @@ static void return_to(crn_lane *lane, const crn_live *taken)
         }
         chunk = made;
     }
-    if (!lane->retired && chunk)
+    if (chunk)
         chunk->blocks[chunk->count++] = *taken;
     pthread_mutex_unlock(&lock);
 }
 
+static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
+{
+    crn_alloc_lane_listen(lane);
+    if (CRN_UNLIKELY(taken->generation != generation_of(lane)))
+        return;
+    if (CRN_LIKELY(!lane->off))
+        charge(lane, context, taken, CRN_COUNT_FREED_BYTES);
+    else if (lane->of_program)
+        return_to(lane, taken);
+}
+
 void crn_record_collect(crn_lane *lane)
 {
+    crn_alloc_lane_listen(lane);
+    if (lane->off)
+        return;
     pthread_mutex_lock(&lock);
     crn_returned *chunk = lane->returned;
     __atomic_store_n(&lane->returned, NULL, __ATOMIC_RELAXED);
@@ -196,13 +203,6 @@ void crn_record_collect(crn_lane *lane)
             charge_freed(lane, chunk->blocks[i].context, &chunk->blocks[i]);
         crn_pages_free(chunk, sizeof *chunk);
     }
-}
-
-void crn_record_retire(crn_lane *lane)
-{
-    pthread_mutex_lock(&lock);
-    __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- allocations ---- */
@@ -220,6 +220,8 @@ static inline void made(crn_lane *lane, const void *block, size_t size, const ui
         return;
     }
     crn_alloc_lane_listen(lane);
+    if (CRN_UNLIKELY(lane->off))
+        return;
     crn_live counted = {
         .context = context, .lane = lane->number, .size = size, .generation = generation_of(lane)};
     if (CRN_UNLIKELY(crn_sampled))
@@ -285,7 +287,7 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);
     if (!other)
         return;
-    if (other->strand) {
+    if (other->of_program) {
         return_to(other, taken);
         return;
     }
@@ -302,7 +304,7 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
 static void freed_by_nobody(const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);
-    if (other && other->strand)
+    if (other && other->of_program)
         return_to(other, taken);
 }
 

@@ -28,6 +28,12 @@
 extern "C" {
 #endif
 
+/* What libcairn-alloc adds to a lane. libcairn calls `closed` before it frees the lane, perhaps in
+ * a child of fork and with locks held. */
+typedef struct cairn_priv_follower {
+    void (*closed)(struct cairn_priv_follower *follower);
+} cairn_priv_follower;
+
 /* Functions of the program's own libcairn, passed to libcairn-alloc. */
 typedef struct cairn_priv_alloc_calls {
     size_t size; /* sizeof this struct, which allows members to be added */
@@ -39,6 +45,8 @@ typedef struct cairn_priv_alloc_calls {
                            uint64_t amount);
     cairn_metric (*metric_add)(cairn_profile *profile, const char *name, const char *unit);
     const uint64_t *(*generation)(const cairn_profile *profile);
+    const uint64_t *(*changes)(const cairn_profile *profile);
+    cairn_priv_follower **(*lane_follower)(cairn_lane *lane);
     uint64_t (*catch_up)(cairn_lane *lane);
     void (*memory_begin)(cairn_profile *profile);
     void (*memory_show)(cairn_strand *strand, uint64_t live, uint64_t allocated);
@@ -52,9 +60,13 @@ typedef struct cairn_priv_alloc_calls {
 CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
 CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
-/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read it
- * atomically, and not after the profile is closed. Thread: any; signal safe. */
+/* Return the address of the profile's generation, which cairn_profile_reset increments; of a number
+ * that a reset, and each switch of recording, increments. Read them atomically, and not after the
+ * profile is closed. Thread: any; signal safe. */
 CAIRN_API const uint64_t *cairn_priv_generation(const cairn_profile *profile);
+CAIRN_API const uint64_t *cairn_priv_changes(const cairn_profile *profile);
+/* Returns the place of the lane's follower; NULL at first. Thread: the lane's. */
+CAIRN_API cairn_priv_follower **cairn_priv_lane_follower(cairn_lane *lane);
 /* Carries out a pending reset of the lane. Returns the generation. Thread: the lane's; not signal
  * safe. */
 CAIRN_API uint64_t cairn_priv_catch_up(cairn_lane *lane);
@@ -62,11 +74,14 @@ CAIRN_API uint64_t cairn_priv_catch_up(cairn_lane *lane);
 CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_alloc_calls *calls);
 
 /* Charges this thread's allocations to the current context of `strand`, on the strand's own lane,
- * until another call; NULL ends it. Changing to another strand of the same lane is cheap. All
+ * until another call; NULL ends it. Changing to another strand of the same lane is cheap, and so is
+ * following a lane again. All
  * threads must end it before the profile is closed.
  *
- * What another thread frees is charged when this thread next allocates, frees or ends the charging;
- * what it frees after that counts as live. The environment variable CAIRN_ALLOC samples allocations
+ * What another thread frees is charged when this thread next allocates or ends the charging; what
+ * it frees after that, when the lane is next followed, by any thread. Until then it counts as live.
+ * While recording is off, no allocation is charged; frees of those that were charged before are
+ * charged when recording is on again. The environment variable CAIRN_ALLOC samples allocations
  * as `cairn run --alloc` does; without the variable all are counted.
  *
  * Returns false if allocations cannot be followed: the program has its own malloc, or there is no
@@ -79,6 +94,7 @@ CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
         cairn_lane_profile,     cairn_strand_context,
         cairn_context_counters, cairn_context_charge,
         cairn_metric_add,       cairn_priv_generation,
+        cairn_priv_changes,     cairn_priv_lane_follower,
         cairn_priv_catch_up,    cairn_priv_memory_begin,
         cairn_priv_memory_show, cairn_profile_note,
     };

@@ -71,6 +71,7 @@ void crn_lane_abandon(cairn_lane *lane)
     lane->samples = NULL;
     lane->counted = NULL;
     lane->old_graphs = NULL;
+    lane->follower = NULL;
     lane->foreign = NULL;
     lane->changes_seen = 0;
     lane->turned = 0;

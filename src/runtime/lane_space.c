@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 
+#include <cairn/alloc.h>
+
 #include "base/memory.h"
 #include "capture/loss.h"
 #include "runtime/off_core.h"
@@ -117,6 +119,8 @@ void crn_lane_free(cairn_lane *lane)
 {
     if (crn_lane_is_buried(lane))
         return;
+    if (lane->follower)
+        lane->follower->closed(lane->follower);
     free_strands(lane->spare);
     crn_redirect_forget(lane);
     crn_spans_close(lane);

@@ -76,6 +76,16 @@ const uint64_t *cairn_priv_generation(const cairn_profile *profile)
     return &profile->generation;
 }
 
+const uint64_t *cairn_priv_changes(const cairn_profile *profile)
+{
+    return &profile->changes;
+}
+
+cairn_priv_follower **cairn_priv_lane_follower(cairn_lane *lane)
+{
+    return &lane->follower;
+}
+
 uint64_t cairn_priv_catch_up(cairn_lane *lane)
 {
     crn_lane_catch_up(lane);

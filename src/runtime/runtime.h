@@ -201,11 +201,12 @@ struct cairn_lane {
     cairn_priv_span *spans_end; /* end of the chunk being written */
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
-    struct crn_core_watch *off_core;  /* off_core.c; used by the off-core thread alone */
-    struct crn_sample_space *samples; /* sample_moments.c; NULL before the first */
-    struct crn_counted *counted;      /* counter trees: counted.c */
-    uint64_t span_random;             /* state of the generator that samples root spans */
-    struct crn_foreign *foreign;      /* cache: contexts of other lanes -> records of this lane */
+    struct crn_core_watch *off_core;      /* off_core.c; used by the off-core thread alone */
+    struct crn_sample_space *samples;     /* sample_moments.c; NULL before the first */
+    struct crn_counted *counted;          /* counter trees: counted.c */
+    struct cairn_priv_follower *follower; /* libcairn-alloc's part of the lane (cairn/alloc.h) */
+    uint64_t span_random;                 /* state of the generator that samples root spans */
+    struct crn_foreign *foreign; /* cache: contexts of other lanes -> records of this lane */
     uint32_t foreign_mask, foreign_count;
     uint64_t random;        /* state of the generator for sampled ticks */
     uint64_t tick_point;    /* position of the next sample of ticks within its interval */

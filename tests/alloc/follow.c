@@ -6,6 +6,7 @@
 #include <cairn/span.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -127,6 +128,101 @@ static void grow_and_shrink(void)
     cairn_lane_close(lane);
 }
 
+/* ---- a lane that threads follow in turn ---- */
+
+static cairn_strand *moving;
+static void *kept;
+
+static size_t mapped_pages(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    MUST(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return pages;
+}
+
+/* Frees what the lane's thread before it allocated. */
+static void *take_turn(void *data)
+{
+    MUST(cairn_alloc_follow(moving));
+    free(kept);
+    kept = malloc(100);
+    MUST(cairn_alloc_follow(NULL));
+    cairn_lane_hand_over(cairn_strand_lane(moving));
+    return data;
+}
+
+static void take_turns(void)
+{
+    enum { TURNS = 2000, PAGES_MOST = 20000 };
+    pthread_t thread;
+    moving = cairn_strand_open(cairn_lane_open(profile, "moves"));
+    cairn_enter(moving, blocks[0]);
+    take_turn(NULL);
+    size_t before = mapped_pages();
+    for (int i = 0; i < TURNS; i++)
+        take_turn(NULL);
+    MUST(mapped_pages() - before < PAGES_MOST);
+    MUST(pthread_create(&thread, NULL, take_turn, NULL) == 0);
+    pthread_join(thread, NULL);
+    free(kept); /* nobody follows the lane */
+    MUST(cairn_alloc_follow(moving) && cairn_alloc_follow(NULL));
+}
+
+/* ---- recording is off for a while ---- */
+
+static void turn_off(void)
+{
+    cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));
+    cairn_enter(strand, blocks[0]);
+    MUST(cairn_alloc_follow(strand));
+    void *before = malloc(1000), *last = malloc(10);
+    STAY(before);
+    STAY(last);
+    cairn_profile_disable(profile);
+    void *unseen = malloc(500000);
+    STAY(unseen);
+    free(before);
+    cairn_profile_enable(profile);
+    free(unseen);
+    free(last);
+    void *after = malloc(7);
+    STAY(after);
+    MUST(cairn_alloc_follow(NULL));
+}
+
+/* ---- peaks ---- */
+
+/* A thread follows one lane, and then another one, for which the peak comes. */
+static void peak_elsewhere(void)
+{
+    cairn_strand *first = cairn_strand_open(cairn_lane_open(profile, "first"));
+    cairn_strand *second = cairn_strand_open(cairn_lane_open(profile, "second"));
+    cairn_enter(first, blocks[0]);
+    cairn_enter(second, blocks[1]);
+    MUST(cairn_alloc_follow(first));
+    void *gone = malloc(600000), *stays = malloc(400000);
+    STAY(gone);
+    STAY(stays);
+    free(gone);
+    MUST(cairn_alloc_follow(second));
+    void *most = malloc(1000000);
+    STAY(most);
+    free(most);
+    MUST(cairn_alloc_follow(NULL));
+}
+
+typedef struct mode {
+    const char *name;
+    void (*run)(void);
+} mode;
+
+static const mode modes[] = {
+    {"reset", reset},  {"time", grow_and_shrink}, {"turns", take_turns},
+    {"off", turn_off}, {"peak", peak_elsewhere},
+};
+
 int main(int argc, char **argv)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -137,21 +233,16 @@ int main(int argc, char **argv)
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = cairn_block_add(profile, &(cairn_block_info){.name = names[i]});
     MUST(cairn_alloc_follow(NULL));
-    if (in_time) {
-        grow_and_shrink();
-        cairn_profile_close(profile);
-        account_close();
-        return 0;
-    }
-    if (argc > 2) {
-        pthread_barrier_init(&barrier, NULL, 2);
-        reset();
+    pthread_barrier_init(&barrier, NULL, 2);
+    for (size_t i = 0; argc > 2 && i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(argv[2], modes[i].name) != 0)
+            continue;
+        modes[i].run();
         cairn_profile_close(profile);
         account_close();
         return 0;
     }
     pthread_t threads[2];
-    pthread_barrier_init(&barrier, NULL, 2);
     for (int i = 0; i < 2; i++)
         MUST(pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i) == 0);
     for (int i = 0; i < 2; i++)

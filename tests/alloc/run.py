@@ -49,6 +49,12 @@ def report(path="x.cairn"):
     return json.loads(done.stdout)
 
 
+def follow(mode):
+    subprocess.run([os.path.join(PLUGINS, "follow"), "x.cairn", mode], check=True, timeout=300,
+                   env=dict(os.environ, ALLOC_BOOKS="books"))
+    return report()
+
+
 def by_function(found, kind="self"):
     sums = {}
     for row in found["flat"]:
@@ -308,10 +314,29 @@ def strands_of_the_programs_own():
 
 
 @test
+def lanes_that_threads_follow_in_turn():
+    found = follow("turns")
+    assert by_function(found)["parse"] == [200200, 2002, 200200, 2002], by_function(found)
+
+
+@test
+def recording_that_is_off_for_a_while():
+    found = follow("off")
+    assert by_function(found)["parse"] == [1017, 3, 1010, 2], by_function(found)
+    assert totals(found)["peak bytes"] == 1010, totals(found)
+
+
+@test
+def peaks_of_lanes_that_nobody_follows():
+    found = follow("peak")
+    peaks = {row["block"]["name"]: row["self"].get("peak bytes", 0) for row in found["flat"]}
+    assert 0.99 * 400000 <= peaks["parse"] <= 400000, peaks
+    assert 0.99 * 1000000 <= peaks["build"] <= 1000000, peaks
+
+
+@test
 def what_lived_before_a_reset_is_not_freed_after_it():
-    subprocess.run([os.path.join(PLUGINS, "follow"), "x.cairn", "reset"], check=True, timeout=300,
-                   env=dict(os.environ, ALLOC_BOOKS="books"))
-    found = report()
+    found = follow("reset")
     assert by_function(found)["parse"] == [150, 2, 100, 1], by_function(found)
     assert totals(found)["freed objects"] == 1, totals(found)
     assert totals(found)["peak bytes"] == 150, totals(found)
@@ -319,8 +344,7 @@ def what_lived_before_a_reset_is_not_freed_after_it():
 
 @test
 def live_bytes_and_the_rate_of_allocation_are_counters():
-    subprocess.run([os.path.join(PLUGINS, "follow"), "x.cairn", "time"], check=True, timeout=300,
-                   env=dict(os.environ, ALLOC_BOOKS="books"))
+    follow("time")
     def values(name):
         sql = f"select at, value from counters where name = '{name}' order by at"
         done = subprocess.run([CAIRN, "query", "--json", "x.cairn", sql], check=True, capture_output=True)
