@@ -105,6 +105,7 @@ static void detach(cairn_profile *profile)
         pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
+    profile->preparer_wanted = false; /* the sampler would start a second one */
     profile->off_core.running = false;
     profile->memory.busy = false;
     if (!profile->child.waiting) /* this process could not make a capture, so its children cannot
