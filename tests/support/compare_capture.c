@@ -70,7 +70,7 @@ static bool same_costs(const crn_profile *profile, const reference_graph *graph,
             return false;
         }
         for (uint32_t user = 0; user < REFERENCE_USER_METRICS; user++) {
-            char name[] = {'u', 's', 'e', 'r', (char)('0' + user), 0};
+            const char *name = graph->metrics[user];
             uint64_t amount = value(profile, crn_profile_metric(profile, name), c);
             if (amount != expected->user[user]) {
                 difference_set(found, "capture: context %u: %s is %llu, not %llu", c, name,

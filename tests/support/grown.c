@@ -32,6 +32,8 @@ static bool is_smaller(const crn_profile *before, uint32_t was, const crn_profil
                        uint32_t is, difference *found)
 {
     for (uint32_t metric = 0; metric < before->metric_count; metric++) {
+        if (before->metrics[metric].is_level) /* it may fall */
+            continue;
         uint64_t old = value(before, metric, was), new = value(after, metric, is);
         /* Wall time may decrease a little: the first calibration of the clock is rough. */
         if (metric == CRN_METRIC_WALL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * grown.h - checks from another process that no figure of a running program decreases.
+ * grown.h - checks from another process that no sum of a running program decreases.
  */
 #ifndef TESTS_SUPPORT_GROWN_H
 #define TESTS_SUPPORT_GROWN_H

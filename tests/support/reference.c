@@ -208,6 +208,8 @@ void reference_graph_start(reference_graph *graph, uint32_t path_limit, uint32_t
     edge_slots_grow(graph);
     uint32_t root = REFERENCE_ROOT;
     context_add(graph, &root, 1);
+    static const char *const names[REFERENCE_USER_METRICS] = {"user0", "user1", "user2", "user3"};
+    memcpy(graph->metrics, names, sizeof names);
 }
 
 void reference_graph_end(reference_graph *graph)
@@ -259,13 +261,18 @@ static void go(reference_strand *strand, uint32_t block)
     strand->current = edge->target;
 }
 
-void reference_enter(reference_strand *strand, uint32_t block, bool recording)
+static void push(reference_strand *strand)
 {
     if (strand->depth == strand->room) {
         strand->room = strand->room * 2 + 16;
         strand->stack = grow(strand->stack, strand->room, sizeof(*strand->stack));
     }
     strand->stack[strand->depth++] = strand->current;
+}
+
+void reference_enter(reference_strand *strand, uint32_t block, bool recording)
+{
+    push(strand);
     if (recording)
         go(strand, block);
 }
@@ -286,6 +293,12 @@ void reference_unwind(reference_strand *strand, size_t mark)
 {
     while (strand->depth > mark)
         reference_leave(strand);
+}
+
+void reference_adopt(reference_strand *strand, uint32_t context)
+{
+    push(strand);
+    strand->current = context;
 }
 
 void reference_tick(reference_strand *strand, uint64_t count, bool recording)

@@ -49,6 +49,7 @@ typedef struct reference_graph {
     uint32_t edge_slot_count;
     uint32_t cross_edges; /* edges that do not lead to a child */
     uint64_t folded_edges;
+    const char *metrics[REFERENCE_USER_METRICS]; /* names in the capture; first user0, user1, ... */
 } reference_graph;
 
 typedef struct reference_strand {
@@ -84,6 +85,8 @@ void reference_enter(reference_strand *strand, uint32_t block, bool recording);
 void reference_replace(reference_strand *strand, uint32_t block, bool recording);
 void reference_leave(reference_strand *strand);
 void reference_unwind(reference_strand *strand, size_t mark);
+/* Continues in a context of the graph up to a leave. Counts no call. */
+void reference_adopt(reference_strand *strand, uint32_t context);
 void reference_tick(reference_strand *strand, uint64_t count, bool recording);
 /* Charges ticks to the context of a path from the root. Counts no calls. */
 void reference_sample(reference_strand *strand, const uint32_t *blocks, uint32_t length,
