@@ -14,11 +14,14 @@
 #include "plugin.h"
 
 /* clang-format off */
-#define STRAND(reg)                                                                                \
+#define LOAD_STRAND(reg)                                                                           \
     "movq cairn_priv_thread_strand@gottpoff(%%rip), " reg "\n\t"                                   \
-    "movq %%fs:(" reg "), " reg "\n\t"                                                             \
+    "movq %%fs:(" reg "), " reg "\n\t"
+#define STRAND_OR(label, reg)                                                                      \
+    LOAD_STRAND(reg)                                                                               \
     "testq " reg ", " reg "\n\t"                                                                   \
-    "je 1f\n\t"
+    "je " label "f\n\t"
+#define STRAND(reg) STRAND_OR("1", reg)
 
 /* Begin and end the rare part of a statement: label 2, which .subsection puts behind all other code
  * of the section. It jumps back to label 1. */
@@ -65,27 +68,34 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 /* Enter of a leaf function. %0, in %rax: the caller's node offset; %1: the strand, 0 if nothing was
  * entered; %2: address of the records; %3: the callee's node offset; %4: the site; %5: its inline
  * cache. */
-static const char enter_leaf_text[] = "# cairn enter\n\t"
-    STRAND("%1")
-    "movq " CRN_AT_CURRENT "(%1), %0\n\t"
-    READ_CACHE_ENTRY(%5, %1)
-    "cmpl %k0, %k3\n\t"
-    "jne 2f\n\t"
-    "shrq $32, %3\n\t"
-    "addq $1, (%2,%3,8)\n\t"
-    "testq %0, %0\n\t"
-    "js 5f\n"
-    "6:\n\t"
-    "movq %3, " CRN_AT_CURRENT "(%1)\n"
-    "1:\n\t"
-    ".subsection 1\n"
-    GET_CALLER("0", "1")
-    "2:\n\t"
-    "leaq %4, %%rax\n\t"
-    "call *cairn_priv_site_enter_leaf@GOTPCREL(%%rip)\n\t"
-    "testq %%rax, %%rax\n\t"
-    "cmoveq %%rax, %1\n\t"
-    SLOW_END;
+#define ENTER_LEAF(none, slow_begin, reload)                                                       \
+    "# cairn enter\n\t"                                                                            \
+    STRAND_OR(none, "%1")                                                                          \
+    "movq " CRN_AT_CURRENT "(%1), %0\n\t"                                                          \
+    READ_CACHE_ENTRY(%5, %1)                                                                       \
+    "cmpl %k0, %k3\n\t"                                                                            \
+    "jne 2f\n\t"                                                                                   \
+    "shrq $32, %3\n\t"                                                                             \
+    "addq $1, (%2,%3,8)\n\t"                                                                       \
+    "testq %0, %0\n\t"                                                                             \
+    "js 5f\n"                                                                                      \
+    "6:\n\t"                                                                                       \
+    "movq %3, " CRN_AT_CURRENT "(%1)\n"                                                            \
+    "1:\n\t"                                                                                       \
+    ".subsection 1\n"                                                                              \
+    GET_CALLER("0", "1")                                                                           \
+    slow_begin                                                                                     \
+    "2:\n\t"                                                                                       \
+    "leaq %4, %%rax\n\t"                                                                           \
+    "call *cairn_priv_site_enter_leaf@GOTPCREL(%%rip)\n\t"                                         \
+    reload                                                                                         \
+    "testq %%rax, %%rax\n\t"                                                                       \
+    "cmoveq %%rax, %1\n\t"                                                                         \
+    SLOW_END
+static const char enter_leaf_text[] = ENTER_LEAF("1", "", "");
+/* --standby: without a strand takes the slow path if the switch is on. */
+static const char standby_enter_leaf_text[] =
+    ENTER_LEAF("7", "7:\n\tcmpb $0, " CRN_SWITCH "(%%rip)\n\tje 1b\n", LOAD_STRAND("%1"));
 
 /* Enter of a function that saves its caller. %0, in %rax: the strand, then the saved caller, a node
  * offset plus the tag of its graph. %1: the caller's node offset; %2: address of the records; %3:
@@ -141,12 +151,26 @@ static const char switch_text[] = "# cairn switch\n\t"
     "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"
     "jne %l0";
 
+/* Enter where no variable keeps the saved caller or the height: returns it, 0 if the switch is off.
+ * %0: in %rax; %1: the site, which the stub takes in the register `site`. Indexed by crn_storage. */
+#define STANDBY_ENTER(site, stub)                                                                  \
+    "# cairn enter\n\t"                                                                            \
+    "xorl %k0, %k0\n\t"                                                                            \
+    "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"                                                           \
+    "je 1f\n\t"                                                                                    \
+    "leaq %1, " site "\n\t"                                                                        \
+    "call " stub "\n"                                                                              \
+    "1:"
+static const char *const standby_enter_text[] = {
+    STANDBY_ENTER("%%r11", CRN_STUB_ENTER_STANDBY),
+    STANDBY_ENTER("%%rax", CRN_STUB_ENTER_SAVED_CALLER_STANDBY)};
+
 /* Moves the stack pointer below the red zone while `calls` runs: a call would overwrite the red
  * zone. */
 #define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
 
 /* Enter with --standby. %0: the saved caller, in memory; %1: the site. */
-#define CALL_ENTER "call " CRN_STUB_ENTER_SAVED_CALLER
+#define CALL_ENTER "call " CRN_STUB_ENTER_SAVED_CALLER_STANDBY
 #define CALL_ENTER_TEXT(call) "# cairn enter\n\tleaq %1, %%rax\n\t" call "\n\tmovq %%rax, %0"
 static const char *const call_enter_text[] = {CALL_ENTER_TEXT(CALL_ENTER),
                                               CALL_ENTER_TEXT(BELOW_RED_ZONE(CALL_ENTER))};
@@ -261,6 +285,14 @@ static gimple *enter_inline(const char *text, unsigned scratches, tree site, tre
     return crn_assemble(text, inputs, outputs, {"cc"});
 }
 
+static gimple *enter_leaf(tree site, tree caller, tree strand)
+{
+    if (!crn_chosen.standby)
+        return enter_inline(enter_leaf_text, 2, site, caller, strand);
+    crn_stubs_use(); /* they come with the switch */
+    return enter_inline(standby_enter_leaf_text, 2, site, caller, strand);
+}
+
 static gimple *enter_to_slot(tree site, tree slot)
 {
     crn_operands *inputs = NULL, *outputs = NULL;
@@ -294,9 +326,12 @@ gimple *crn_emit_enter(tree site, tree height)
     if (crn_by_calls())
         return call_with_site("cairn_priv_call_enter", site, height);
     if (tree strand = crn_leaf_strand(height))
-        return enter_inline(enter_leaf_text, 2, site, height, strand);
+        return enter_leaf(site, height, strand);
     if (tree slot = crn_saved_caller_slot(height))
         return enter_to_slot(site, slot);
+    if (crn_chosen.standby)
+        return enter_by_stub(standby_enter_text[crn_storage_of(height)], site, height,
+                             {"r8", "r9", "r10", "r11", "cc"});
     if (crn_storage_of(height) == CRN_SAVED_CALLER && crn_chosen.lean)
         return enter_by_stub(compact_enter_text[crn_calls_nothing()], site, height,
                              {"r9", "r10", "r11", "cc"});

@@ -16,8 +16,8 @@ enum { FRAME = sizeof(uint32_t) };
  * errno until `release`. */
 static inline cairn_priv_strand *hold(void)
 {
-    if (crn_site_held.busy || !cairn_priv_thread_strand || cairn_priv_process_is_unseen() ||
-        crn_site_follow_row || __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
+    if (crn_site_held.busy || crn_site_is_behind() || !cairn_priv_thread_strand ||
+        cairn_priv_process_is_unseen() || crn_site_follow_row || __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
         return NULL;
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     crn_site_held.busy = true;
@@ -35,6 +35,12 @@ static inline crn_exact release(cairn_priv_strand *strand, uint64_t result, bool
 }
 
 static const crn_exact not_done = {0, false};
+
+/* Enters nothing. Code compiled with --standby comes here also without a strand. */
+static inline crn_exact enter_nothing(void)
+{
+    return (crn_exact){0, !cairn_priv_thread_strand && !crn_site_is_behind()};
+}
 
 /* ---- enter ---- */
 
@@ -61,7 +67,7 @@ static inline crn_exact enter_pushed(const crn_site *site, bool guarded)
 {
     cairn_priv_strand *strand = hold();
     if (!strand)
-        return not_done;
+        return enter_nothing();
     uint64_t caller = step(strand, site, guarded ? 2 : 1);
     if (!caller)
         return release(strand, 0, false);
@@ -86,7 +92,7 @@ crn_exact crn_exact_enter_leaf(const crn_site *site)
 {
     cairn_priv_strand *strand = hold();
     uint64_t caller = strand ? step(strand, site, 0) : 0;
-    return strand ? release(strand, caller, caller != 0) : not_done;
+    return strand ? release(strand, caller, caller != 0) : enter_nothing();
 }
 
 crn_exact crn_exact_enter_saved_caller(const crn_site *site)
@@ -94,7 +100,7 @@ crn_exact crn_exact_enter_saved_caller(const crn_site *site)
     cairn_priv_strand *strand = hold();
     uint64_t caller = strand ? step(strand, site, 0) : 0;
     return strand ? release(strand, caller ? caller + strand->graph_tag : 0, caller != 0)
-                  : not_done;
+                  : enter_nothing();
 }
 
 /* ---- leave and tail call ---- */
@@ -119,7 +125,7 @@ static inline crn_exact end_pushed(int64_t height, bool is_tail)
     cairn_priv_strand *strand = height > 0 ? hold() : NULL;
     if (!strand)
         return not_done;
-    if (!is_on_top(strand, height) || !charge(strand))
+    if (crn_site_is_earlier(strand, height) || !is_on_top(strand, height) || !charge(strand))
         return release(strand, 0, false);
     uint32_t *top = strand->bottom + height / FRAME - 1;
     CAIRN_PRIV_PUT(strand->current, is_tail ? strand->current | CRN_REPLACED : *top);

@@ -31,7 +31,11 @@ void crn_site_expect_jumps(void)
 
 cairn_strand *crn_site_hold(void)
 {
-    if (crn_site_held.busy || !cairn_priv_thread_strand)
+    if (crn_site_held.busy)
+        return NULL;
+    if (__builtin_expect(crn_site_is_behind(), 0) && !cairn_priv_process_is_unseen())
+        crn_switch_follow();
+    if (!cairn_priv_thread_strand)
         return NULL;
     if (__builtin_expect(cairn_priv_process_is_unseen(), 0)) {
         cairn_priv_process_begin_unseen();

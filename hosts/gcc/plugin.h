@@ -199,6 +199,9 @@ void crn_storage_end(void);
 
 #define CRN_STUB_ENTER "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_ENTER_SAVED_CALLER "cairn_priv_stub_3_enter_saved_caller"
+/* --standby: the same for threads that may have no strand yet. The first loads the strand. */
+#define CRN_STUB_ENTER_STANDBY "cairn_priv_stub_1_enter_guarded_standby"
+#define CRN_STUB_ENTER_SAVED_CALLER_STANDBY "cairn_priv_stub_1_enter_saved_caller_standby"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail_guarded"
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
@@ -206,7 +209,7 @@ void crn_storage_end(void);
 
 /* --standby: the switch, a byte in each program or shared object; 1 if the process has a
  * profile. */
-#define CRN_SWITCH "cairn_priv_switch_1"
+#define CRN_SWITCH "cairn_priv_switch_2"
 
 /* --lean: a function that calls the stub, then sets the row to that of the current context. */
 #define CRN_FOLLOWED(stub) stub "_row"

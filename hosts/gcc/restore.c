@@ -14,12 +14,28 @@
 
 #include "runtime.h"
 
-enum { FRAME = sizeof(uint32_t), GUARDS = 2 };
+enum {
+    FRAME = sizeof(uint32_t),
+    GUARDS = 2,
+    ROOT = CAIRN_CONTEXT_ROOT * sizeof(cairn_priv_record) / 8 /* node offset of the root */
+};
+
+/* Drops all frames of the present period: control is in a function that was entered before. */
+static void drop_all(cairn_priv_strand *strand)
+{
+    CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
+    cairn_priv_again(strand); /* so that the current context, which may not be on the stack, gets its
+                                 time */
+    cairn_strand_unwind((cairn_strand *)strand, strand->floor);
+    CAIRN_PRIV_PUT(strand->current, ROOT);
+}
 
 bool crn_site_uncover(cairn_strand *strand, int64_t height)
 {
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (height <= 0 || height > crn_site_height(priv) + FRAME)
+    if (crn_site_is_earlier(priv, height) && priv->floor)
+        drop_all(priv);
+    if (crn_site_is_earlier(priv, height) || height > crn_site_height(priv) + FRAME)
         return false;
     if (priv->current & CRN_REPLACED) { /* a tail call to code that turned out not to be profiled */
         priv->current &= ~CRN_REPLACED;
@@ -108,17 +124,30 @@ static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
         cairn_priv_again(strand);
 }
 
+/* Returns true if nothing is to be done for a function that was entered without a strand or before
+ * the present period: no frame of the period is on the stack, or there are no periods. */
+static bool is_earlier_back(const cairn_priv_strand *strand, int64_t height)
+{
+    return crn_site_is_earlier(strand, height) &&
+           (!crn_site_held.period ||
+            (strand->current == ROOT &&
+             crn_site_height(strand) == (int64_t)(strand->floor * FRAME)));
+}
+
 static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand, int64_t height),
                     void bring_back(cairn_priv_strand *strand, int64_t height))
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
-    if (!strand || height <= 0 || is_back(strand, height))
+    if (!strand || is_earlier_back(strand, height) ||
+        (!crn_site_is_earlier(strand, height) && is_back(strand, height)))
         return;
     cairn_strand *held = crn_site_hold();
     if (!held)
         return;
     strand = (cairn_priv_strand *)held;
-    if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >= height + FRAME)
+    if (crn_site_is_earlier(strand, height))
+        drop_all(strand);
+    else if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >= height + FRAME)
         bring_back(strand, height);
     crn_site_release(held);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "site.h"
+#include "switch.h"
 
 /* Handle events. Called by the stubs (stub_x86_64.S), which have saved all registers. */
 int64_t crn_site_enter(crn_site *site);
@@ -69,6 +70,7 @@ typedef struct crn_held {
     bool blocked;    /* signals are blocked until the strand is released */
     uint64_t before; /* if blocked: the signal mask to be restored */
     int error;       /* errno */
+    uint32_t period; /* the crn_switch_period that the thread has followed */
 } crn_held;
 
 extern __thread crn_held crn_site_held
@@ -103,6 +105,22 @@ static inline void crn_site_restore_signals(uint64_t before)
                      : "D"((long)SIG_SETMASK), "S"(&before), "r"(none), "r"(size)
                      : "rcx", "r11", "memory");
 }
+
+/* True if the thread has not followed the last switch of recording yet (switch.h). */
+static inline bool crn_site_is_behind(void)
+{
+    return crn_site_held.period != __atomic_load_n(&crn_switch_period, __ATOMIC_ACQUIRE);
+}
+
+/* True if a frame was entered before the thread's strand began for the present period. `height`: what
+ * its enter returned. */
+static inline bool crn_site_is_earlier(const cairn_priv_strand *strand, int64_t height)
+{
+    return height <= (int64_t)(strand->floor * sizeof *strand->top);
+}
+
+/* The C library's function. */
+int crn_site_real_sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
 /* Returns true if the program installs its handlers with this library's sigaction (signals.c), so
  * that signals wait while a strand is held. */

@@ -69,7 +69,7 @@ extern handler_function __real_signal, __real_bsd_signal, __real_ssignal, __real
 
 #endif
 
-static int real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+int crn_site_real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
     CRN_REAL(action_function, sigaction);
     return real(number, action, before);
@@ -82,8 +82,8 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 static void install_again(int number)
 {
     struct sigaction now;
-    if (real_sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-        real_sigaction(number, &actions_once[number], NULL);
+    if (crn_site_real_sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        crn_site_real_sigaction(number, &actions_once[number], NULL);
 }
 
 static bool queue(int number, siginfo_t *info, bool with_info)
@@ -160,7 +160,7 @@ CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *a
     if (number == SIGBUS)
         return cairn_priv_bus_action(action, before);
     if (!is_deferrable(number))
-        return real_sigaction(number, action, before);
+        return crn_site_real_sigaction(number, action, before);
     uintptr_t had = load(number);
     struct sigaction own;
     bool wrap = action && is_function(action->sa_handler);
@@ -172,9 +172,11 @@ CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *a
         store(number, (uintptr_t)action->sa_handler | (own.sa_flags & SA_SIGINFO ? WITH_INFO : 0) |
                           (own.sa_flags & SA_RESETHAND ? ONCE : 0));
     }
-    int result = real_sigaction(number, wrap ? &own : action, before);
+    int result = crn_site_real_sigaction(number, wrap ? &own : action, before);
     if (result != 0 && wrap)
         store(number, had);
+    if (result == 0 && crn_switch_hides(number, before) && action)
+        crn_switch_take();
     if (result == 0 && before && before->sa_sigaction == deliver)
         before->sa_sigaction = function_of(had);
     return result;
@@ -193,6 +195,11 @@ static __sighandler_t install(handler_function *real, int number, __sighandler_t
     __sighandler_t before = real(number, wrap ? as_handler(deliver) : handler);
     if (before == SIG_ERR && wrap)
         store(number, had);
+    struct sigaction shown = {.sa_handler = before};
+    if (before != SIG_ERR && crn_switch_hides(number, &shown)) {
+        crn_switch_take();
+        before = shown.sa_handler;
+    }
     return before == as_handler(deliver) ? as_handler(function_of(had)) : before;
 }
 

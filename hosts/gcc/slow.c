@@ -102,7 +102,8 @@ void crn_site_tail(int64_t height)
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (is_given_back(priv, height) || crn_site_uncover(strand, height)) {
+    bool given_back = !crn_site_is_earlier(priv, height) && is_given_back(priv, height);
+    if (given_back || crn_site_uncover(strand, height)) {
         priv->top = priv->bottom + height / (int64_t)sizeof *priv->top - 1;
         priv->current |= CRN_REPLACED;
     }
@@ -211,7 +212,8 @@ void crn_site_tail_saved_caller(uint64_t saved)
 
 int64_t cairn_priv_call_enter(crn_site *site)
 {
-    return cairn_priv_thread_strand ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
+    bool enters = cairn_priv_thread_strand || crn_site_is_behind();
+    return enters ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
 }
 
 void cairn_priv_call_leave(int64_t height)

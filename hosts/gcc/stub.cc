@@ -22,64 +22,76 @@
  * first, because a signal handler may push at its end, and the current context last, because the
  * handler preserves it. After a tail call the caller is at the end of the stack; it is selected by
  * cmov, because a branch would be unpredictable. The inline cache misses if something is pending.
- * */
-static const char enter[] =
-    BEGIN(CRN_STUB_ENTER)
-    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"
-    "\tjae 2f\n"
-    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%esp, CRN_SITE_INLINE_CACHE(%r11), %rax, %r8d, %r8, %r9d, %r9)) "\n"
-    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"
-    "\tjne 2f\n"
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"
-    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"
-    "\tshrq $32, %r8\n"
-    "\taddq $1, (%r9,%r8,8)\n"
-    "\ttestq %r11, %r11\n"
-    "\tcmovsl (%r10), %r11d\n"
-    "\taddq $8, %r10\n"
-    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
-    "\tmovl %r11d, -8(%r10)\n"
-    "\tmovl %r8d, -4(%r10)\n"
-    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
-    "\tleaq -4(%r10), %rax\n"
-    "\tret\n"
-    "2:\tmovq %r11, %rax\n"
-    "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"
-    END(CRN_STUB_ENTER);
+ * `load` loads the strand, and goes to 2 without one. */
+#define ENTER(name, load)                                                                          \
+    BEGIN(name)                                                                                    \
+    load                                                                                           \
+    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"                                                          \
+    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"                                                         \
+    "\tjae 2f\n"                                                                                   \
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%esp, CRN_SITE_INLINE_CACHE(%r11), %rax, %r8d, %r8, %r9d, %r9)) "\n" \
+    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
+    "\tjne 2f\n"                                                                                   \
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
+    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
+    "\tshrq $32, %r8\n"                                                                            \
+    "\taddq $1, (%r9,%r8,8)\n"                                                                     \
+    "\ttestq %r11, %r11\n"                                                                         \
+    "\tcmovsl (%r10), %r11d\n"                                                                     \
+    "\taddq $8, %r10\n"                                                                            \
+    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"                                                          \
+    "\tmovl %r11d, -8(%r10)\n"                                                                     \
+    "\tmovl %r8d, -4(%r10)\n"                                                                      \
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
+    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"                                                       \
+    "\tleaq -4(%r10), %rax\n"                                                                      \
+    "\tret\n"                                                                                      \
+    "2:\tmovq %r11, %rax\n"                                                                        \
+    "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"                                        \
+    END(name)
 
-/* %rax: the site. Returns the caller with the graph's tag in %rax, 0 without a strand; clobbers %r9
- * to %r11. After a tail call the caller is at the end of the stack. */
-static const char enter_saved_caller[] =
-    BEGIN(CRN_STUB_ENTER_SAVED_CALLER)
-    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"
-    "\tmovq %fs:(%r11), %r11\n"
-    "\ttestq %r11, %r11\n"
-    "\tje 1f\n"
-    "\tleaq 8(%rsp), %r10\n"
-    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%r10d, CRN_SITE_INLINE_CACHE(%rax), %r11, %r10d, %r10, %r9d, %r9)) "\n"
-    "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"
-    "\tcmpl %r9d, %r10d\n"
-    "\tjne 2f\n"
-    "\tshrq $32, %r10\n"
-    "\tmovq " CRN_AT_BASE "(%r11), %rax\n"
-    "\taddq $1, (%rax,%r10,8)\n"
-    "\ttestq %r9, %r9\n"
-    "\tjs 5f\n"
-    "6:\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"
-    "\tmovq " CRN_AT_GRAPH_TAG "(%r11), %rax\n"
-    "\taddq %r9, %rax\n"
-    "\tret\n"
-    "1:\txorl %eax, %eax\n"
-    "\tret\n"
-    "5:\tmovq " CRN_AT_TOP "(%r11), %r9\n"
-    "\tmovl (%r9), %r9d\n"
-    "\tjmp 6b\n"
-    "2:\tjmp *cairn_priv_site_enter_saved_caller@GOTPCREL(%rip)\n"
-    END(CRN_STUB_ENTER_SAVED_CALLER);
+/* %rax: the site. Returns the caller with the graph's tag in %rax; clobbers %r9 to %r11. After a
+ * tail call the caller is at the end of the stack. Without a strand goes to `none`: 1 returns 0; 2
+ * takes the slow path, which may give the thread its strand. */
+#define ENTER_SAVED_CALLER(name, none)                                                             \
+    BEGIN(name)                                                                                    \
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
+    "\tmovq %fs:(%r11), %r11\n"                                                                    \
+    "\ttestq %r11, %r11\n"                                                                         \
+    "\tje " none "f\n"                                                                             \
+    "\tleaq 8(%rsp), %r10\n"                                                                       \
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%r10d, CRN_SITE_INLINE_CACHE(%rax), %r11, %r10d, %r10, %r9d, %r9)) "\n" \
+    "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"                                                       \
+    "\tcmpl %r9d, %r10d\n"                                                                         \
+    "\tjne 2f\n"                                                                                   \
+    "\tshrq $32, %r10\n"                                                                           \
+    "\tmovq " CRN_AT_BASE "(%r11), %rax\n"                                                         \
+    "\taddq $1, (%rax,%r10,8)\n"                                                                   \
+    "\ttestq %r9, %r9\n"                                                                           \
+    "\tjs 5f\n"                                                                                    \
+    "6:\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"                                                    \
+    "\tmovq " CRN_AT_GRAPH_TAG "(%r11), %rax\n"                                                    \
+    "\taddq %r9, %rax\n"                                                                           \
+    "\tret\n"                                                                                      \
+    "1:\txorl %eax, %eax\n"                                                                        \
+    "\tret\n"                                                                                      \
+    "5:\tmovq " CRN_AT_TOP "(%r11), %r9\n"                                                         \
+    "\tmovl (%r9), %r9d\n"                                                                         \
+    "\tjmp 6b\n"                                                                                   \
+    "2:\tjmp *cairn_priv_site_enter_saved_caller@GOTPCREL(%rip)\n"                                 \
+    END(name)
 
-#define LOAD_STRAND                                                                                \
+static const char enter[] = ENTER(CRN_STUB_ENTER, "");
+static const char enter_saved_caller[] = ENTER_SAVED_CALLER(CRN_STUB_ENTER_SAVED_CALLER, "1");
+static const char standby_stubs[] =
+    ENTER(CRN_STUB_ENTER_STANDBY,
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"
+    "\tmovq %fs:(%rax), %rax\n"
+    "\ttestq %rax, %rax\n"
+    "\tje 2f\n")
+    ENTER_SAVED_CALLER(CRN_STUB_ENTER_SAVED_CALLER_STANDBY, "2");
+
+#define STRAND_IN_R11                                                                              \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
     "\ttestq %r11, %r11\n"                                                                         \
@@ -94,7 +106,7 @@ static const char enter_saved_caller[] =
 /* %rcx: the height; clobbers it, %r10 and %r11. */
 #define LEAVE(name)                                                                                \
     BEGIN(name)                                                                                    \
-    LOAD_STRAND                                                                                    \
+    STRAND_IN_R11                                                                                  \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
     "\tleaq -4(%r10,%rcx), %r10\n"                                                                 \
     "\tcmpq " CRN_AT_LOW "(%r11), %r10\n"                                                          \
@@ -113,7 +125,7 @@ static const char enter_saved_caller[] =
  * context at the end of the stack: that is the caller, which is stored there anyway. */
 #define TAIL(name)                                                                                 \
     BEGIN(name)                                                                                    \
-    LOAD_STRAND                                                                                    \
+    STRAND_IN_R11                                                                                  \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
     "\tleaq 4(%r10,%rcx), %r10\n"                                                               \
     "\tcmpq " CRN_AT_TOP "(%r11), %r10\n"                                                          \
@@ -133,7 +145,7 @@ static const char enter_saved_caller[] =
  * to 2 if the tag is not the one that leave expects: the caller is of another graph, or something
  * is pending. */
 #define TAKE_SAVED_CALLER                                                                                  \
-    LOAD_STRAND                                                                                    \
+    STRAND_IN_R11                                                                                  \
     "\tmovl %ecx, %r10d\n"                                                                         \
     "\tmovq %rcx, %r9\n"                                                                           \
     "\tsubq " CRN_AT_LEAVE_TAG "(%r11), %r9\n"                                                       \
@@ -169,8 +181,13 @@ static const char text[] =
     TAIL_SAVED_CALLER(CRN_STUB_TAIL_SAVED_CALLER)
     "\t.text\n";
 
-/* The switch of --standby, and the constructor that sets it when the program or library is loaded.
- * */
+/* The switch of --standby, the constructor that sets it when the program or library is loaded, and
+ * the destructor that forgets it. */
+#define CALL_WITH_SWITCH(name, called)                                                             \
+    BEGIN(name)                                                                                    \
+    "\tleaq " CRN_SWITCH "(%rip), %rdi\n"                                                          \
+    "\tjmp *" called "@GOTPCREL(%rip)\n"                                                           \
+    END(name)
 static const char switch_[] =
     "\t.section .data." CRN_SWITCH ",\"awG\",@progbits," CRN_SWITCH ",comdat\n"
     "\t.weak " CRN_SWITCH "\n"
@@ -181,11 +198,12 @@ static const char switch_[] =
     "\t.byte 0\n"
     "\t.section .init_array.00099,\"awG\",%init_array," CRN_SWITCH ",comdat\n"
     "\t.p2align 3\n"
-    "\t.quad " CRN_SWITCH "_set\n"
-    BEGIN(CRN_SWITCH "_set")
-    "\tleaq " CRN_SWITCH "(%rip), %rdi\n"
-    "\tjmp *cairn_priv_switch_set@GOTPCREL(%rip)\n"
-    END(CRN_SWITCH "_set")
+    "\t.quad " CRN_SWITCH "_begin\n"
+    "\t.section .fini_array.00099,\"awG\",%fini_array," CRN_SWITCH ",comdat\n"
+    "\t.p2align 3\n"
+    "\t.quad " CRN_SWITCH "_end\n"
+    CALL_WITH_SWITCH(CRN_SWITCH "_begin", "cairn_priv_switch_begin")
+    CALL_WITH_SWITCH(CRN_SWITCH "_end", "cairn_priv_switch_end")
     "\t.text\n";
 /* clang-format on */
 
@@ -201,9 +219,8 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s%s%s", enter, text,
-                crn_chosen.standby || crn_chosen.lean ? enter_saved_caller : "",
-                crn_chosen.standby ? switch_ : "");
+        fprintf(asm_out_file, "%s%s%s%s%s", enter, text, crn_chosen.lean ? enter_saved_caller : "",
+                crn_chosen.standby ? standby_stubs : "", crn_chosen.standby ? switch_ : "");
     if (used && asm_out_file && crn_chosen.lean)
         crn_lean_write_stubs();
     used = false;

@@ -166,6 +166,52 @@ CAIRN_API cairn_span cairn_priv_loose_name(const cairn_strand *strand, uint32_t 
  * runs no destructors. Thread: any. Not signal safe. */
 CAIRN_API void cairn_priv_process_end(void);
 
+/* ---- periods ----
+ *
+ * A process without a profile can be recorded in *periods*: its profile is switched on and off
+ * while it runs, and each period has a capture of its own, with figures that begin at 0. */
+
+/* Called when the period's capture is complete, with its path, or with NULL and an error. */
+typedef void cairn_priv_period_ended(const char *path, cairn_error error);
+
+/* Begins a period. `out` is the name from which those of captures are made: x.cairn becomes
+ * x.PID.1.cairn, x.PID.2.cairn and so on, with %p for the process's number in another place. No
+ * file is replaced. Returns false if the process is ending, or without memory. Thread: any. Not
+ * signal safe. */
+CAIRN_API bool cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended);
+
+/* Ends the period: a thread of the runtime writes the capture. Signal safe. */
+CAIRN_API void cairn_priv_period_ask_end(void);
+
+/* `on`: gives the calling thread a strand with an empty stack for the present period, and returns
+ * it; NULL without memory. Otherwise takes the strand from the thread until then, and returns NULL.
+ * Call it once in each thread and period. Not signal safe. */
+CAIRN_API cairn_strand *cairn_priv_period_follow(bool on);
+
+/* What `cairn attach` reads of a process that can be switched, from the begin of a private mapping
+ * that the list of its mappings names CAIRN_PRIV_SWITCH_NAME. */
+#define CAIRN_PRIV_SWITCH_NAME "/memfd:cairn-switch"
+#define CAIRN_PRIV_SWITCH_MAGIC UINT64_C(0x316863746977530a)
+typedef struct cairn_priv_switch {
+    uint64_t magic;
+    int32_t signal;    /* switches recording on and off */
+    uint32_t taken;    /* 1: the program has installed an action of its own for the signal; atomic */
+    uint32_t state;    /* cairn_priv_switch_state; atomic */
+    uint32_t captures; /* number of captures written or failed; stored last; atomic */
+    int32_t error;     /* of the last capture: a cairn_error */
+    char path[4096];   /* of the last capture */
+} cairn_priv_switch;
+
+typedef enum cairn_priv_switch_state {
+    CAIRN_PRIV_SWITCH_OFF,
+    CAIRN_PRIV_SWITCH_WANTED,  /* switched on; the next event of any thread opens the profile */
+    CAIRN_PRIV_SWITCH_OPENING, /* a thread opens the profile */
+    CAIRN_PRIV_SWITCH_ON,
+    CAIRN_PRIV_SWITCH_ENDING /* switched off; the capture is being written */
+} cairn_priv_switch_state;
+
+/* ---- descriptors ---- */
+
 /* These functions move the capture's descriptor to the file table of the one thread that records in
  * the process's profile: then the program's threads neither see nor close it.
  *
@@ -197,6 +243,9 @@ CAIRN_API void cairn_priv_process_moment(void);
  * threads remain: the caller must then end, too. Thread: any. Opens no file. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
+/* Returns true while the calling thread must not begin a strand: it opens one, or has put its strand
+ * aside. */
+CAIRN_API bool cairn_priv_thread_is_busy(void);
 CAIRN_API void cairn_priv_thread_is_ours(bool begins);
 CAIRN_API bool cairn_priv_program_is_over(void);
 

@@ -112,6 +112,8 @@ typedef struct cairn_priv_strand {
     /* For compiled hosts: copy of the lane's; an empty cache while enter must take the slow
      * path. */
     cairn_priv_cache_entry *inline_cache;
+    uint64_t floor; /* number of frames at the bottom that stand for those of earlier periods
+                       (host.h) */
 } cairn_priv_strand;
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);

@@ -55,6 +55,7 @@ void crn_lane_abandon(cairn_lane *lane)
         strand->only =
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
         strand->hot.graph_tag = 0;
+        strand->hot.floor = 0;
         strand->hot.base = lane->graph.hot.base;
         strand->records = NULL;
         strand->resolved = 0;

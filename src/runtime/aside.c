@@ -33,6 +33,11 @@ bool cairn_priv_thread_is_creating(void)
     return crn_own.creating;
 }
 
+bool cairn_priv_thread_is_busy(void)
+{
+    return crn_own.busy;
+}
+
 void crn_process_refuse_strand(bool refuse)
 {
     crn_own.ours = refuse;

@@ -10,7 +10,7 @@
 #include "runtime/process.h"
 #include "runtime/span.h"
 
-static bool locks_are_free(cairn_profile *profile)
+bool crn_profile_locks_are_free(cairn_profile *profile)
 {
     return crn_threads_lock_is_obtainable() && crn_lock_is_obtainable(&profile->lock) &&
            crn_lock_is_obtainable(&profile->capture.lock);
@@ -52,7 +52,7 @@ static void end_lane(cairn_lane *lane)
 void crn_profile_end(cairn_profile *profile)
 {
     if (profile->capture.detached || __atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE) ||
-        !locks_are_free(profile))
+        !crn_profile_locks_are_free(profile))
         return;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);

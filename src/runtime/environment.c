@@ -254,7 +254,7 @@ static bool is_taken(const char *path)
 }
 
 /* Replaces each %p by the pid. */
-static char *named(const char *path)
+char *crn_process_named(const char *path)
 {
     enum { DIGITS = 16 };
     char *text = crn_try_calloc(strlen(path) + 1, DIGITS), *end = text;
@@ -268,7 +268,7 @@ static char *named(const char *path)
 
 static char *choose_path(const char *out)
 {
-    char *path = named(out);
+    char *path = crn_process_named(out);
     if (!path || !is_taken(path))
         return path;
     char *other = crn_child_path(path);
@@ -276,14 +276,9 @@ static char *choose_path(const char *out)
     return other;
 }
 
-bool crn_process_options(cairn_options *options, char **path, const char **wrong)
+/* Reads the settings; stores the name of the last variable with a bad value in `*wrong`. */
+static void read_settings(cairn_options *options, const char **wrong)
 {
-    const char *out = secure_getenv("CAIRN_OUT");
-    *wrong = NULL;
-    *path = out && *out ? choose_path(out) : NULL;
-    if (!*path)
-        return false;
-    options->path = *path;
     static char variable[32];
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         char name[32];
@@ -295,5 +290,24 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
      * tree would always or never be recorded. */
     if (options->span_rate < 1 && !secure_getenv("CAIRN_SEED"))
         options->seed = crn_clock_realtime() ^ (uint64_t)getpid() << 32;
+}
+
+bool crn_process_options(cairn_options *options, char **path, const char **wrong)
+{
+    const char *out = secure_getenv("CAIRN_OUT");
+    *wrong = NULL;
+    *path = out && *out ? choose_path(out) : NULL;
+    if (!*path)
+        return false;
+    options->path = *path;
+    read_settings(options, wrong);
     return true;
+}
+
+/* Spans would stay in memory from one period to the next. */
+void crn_process_options_in_memory(cairn_options *options, const char **wrong)
+{
+    *wrong = NULL;
+    read_settings(options, wrong);
+    options->spans = options->span_histograms = false;
 }

@@ -135,6 +135,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
         return NULL;
     }
     strand->hot.top = strand->hot.bottom = strand->stack + 1;
+    strand->hot.floor = 0;
     crn_strand_spans_begin(strand);
     CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
     strand->lost = 0;

@@ -52,7 +52,8 @@ void crn_strand_disarm(cairn_strand *strand)
      * loads below. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? CRN_HIGH_OFF : strand->end,
                               __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.low, strand->stack + strand->hot.floor,
+                              __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.leave_tag, strand->hot.graph_tag, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||

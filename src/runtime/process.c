@@ -60,6 +60,7 @@ static void after_fork_in_child(void)
     crn_wrap_forget();
     /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    crn_period_begin_child();
     cairn_priv_strand_back();
 }
 
@@ -102,24 +103,46 @@ static void read_command(char *text, size_t size)
 
 static void end_thread(void *value);
 
-/* Opens the profile. The caller holds the lock of the directory (crn_place_lock). */
-static cairn_profile *open_there(void)
+/* Opens the profile with these options. `wrong`: a variable with a bad value, or NULL. */
+static cairn_profile *open_with(cairn_options options, const char *wrong)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.wall = CAIRN_WALL_SAMPLED;
-    options.spans = true;
-    char *path = NULL, command[4096];
-    const char *wrong = NULL;
+    char command[4096];
     cairn_profile *opened = NULL;
-    if (!crn_process_options(&options, &path, &wrong))
-        return NULL;
     read_command(command, sizeof command);
     options.command = *command ? command : program_invocation_name;
     has_key = has_key || pthread_key_create(&key, end_thread) == 0;
     if (has_key && cairn_profile_open(&opened, &options) == CAIRN_OK && wrong)
         cairn_profile_note(opened, "not_understood", wrong);
+    return opened;
+}
+
+static cairn_options usual_options(void)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.wall = CAIRN_WALL_SAMPLED;
+    options.spans = true;
+    return options;
+}
+
+/* Opens the profile. The caller holds the lock of the directory (crn_place_lock). */
+static cairn_profile *open_there(void)
+{
+    cairn_options options = usual_options();
+    char *path = NULL;
+    const char *wrong = NULL;
+    if (!crn_process_options(&options, &path, &wrong))
+        return NULL;
+    cairn_profile *opened = open_with(options, wrong);
     crn_free(path);
     return opened;
+}
+
+cairn_profile *crn_process_open_in_memory(void)
+{
+    cairn_options options = usual_options();
+    const char *wrong = NULL;
+    crn_process_options_in_memory(&options, &wrong);
+    return open_with(options, wrong);
 }
 
 static cairn_profile *open_profile(void)
@@ -162,6 +185,32 @@ cairn_profile *cairn_process_profile(void)
     return here;
 }
 
+/* ---- periods ---- */
+
+void crn_process_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_process_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+bool crn_process_has_ended(void)
+{
+    return ended;
+}
+
+void crn_process_show(cairn_profile *shown)
+{
+    if (shown)
+        __atomic_store_n(&profile, shown, __ATOMIC_RELEASE);
+    __atomic_store_n(&cairn_priv_process_off, !shown, __ATOMIC_RELEASE);
+}
+
+/* ---- the end ---- */
+
 /* Closes the profile, after the destructors of the program and of libraries that use libcairn. */
 __attribute__((destructor(101))) static void end_process(void)
 {
@@ -174,8 +223,9 @@ __attribute__((destructor(101))) static void end_process(void)
     crn_own.over = true;
     if (!crn_lock_is_obtainable(&lock))
         return;
+    crn_period_end_helper();
     pthread_mutex_lock(&lock);
-    if (!ended)
+    if (!ended && !crn_period_end_process())
         crn_profile_end(profile);
     ended = true;
     pthread_mutex_unlock(&lock);
@@ -248,10 +298,11 @@ static void end_thread(void *value)
     uintptr_t round = (uintptr_t)value;
     if (round < LAST_BUT_ONE && pthread_setspecific(key, (void *)(round + 1)) == 0)
         return;
-    cairn_strand *strand = cairn_priv_thread_strand;
+    cairn_strand *strand = cairn_priv_thread_strand ? cairn_priv_thread_strand : crn_own.parked;
     crn_thread_set_strand(NULL);
+    crn_own.parked = NULL;
     crn_own.over = true;
-    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) && !crn_periods_are_used())
         return;
     pthread_mutex_lock(&lock); /* the end of the process may be closing the lane, if it has no
                                   owner */
@@ -266,11 +317,10 @@ static void name_thread(char name[16])
     name[15] = 0;
 }
 
-static cairn_strand *open_strand(void)
+static cairn_strand *open_strand(cairn_profile *here)
 {
     char name[16] = "";
-    cairn_profile *here = cairn_process_profile();
-    if (!here || pthread_setspecific(key, (void *)1) != 0)
+    if (pthread_setspecific(key, (void *)1) != 0)
         return NULL;
     if (gettid() != getpid())
         name_thread(name);
@@ -285,13 +335,16 @@ static cairn_strand *open_strand(void)
 
 cairn_strand *cairn_priv_thread_begin(void)
 {
-    if (crn_own.busy || crn_own.over || crn_own.ours ||
-        __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) || !cairn_process_profile())
+    if (crn_own.busy || crn_own.over || crn_own.ours || crn_own.parked ||
+        __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
+        return NULL;
+    cairn_profile *here = cairn_process_profile();
+    if (!here)
         return NULL;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_own.busy = true;
-    cairn_strand *strand = open_strand();
+    cairn_strand *strand = open_strand(here);
     crn_own.busy = false;
     crn_own.over = !strand; /* do not try again without memory */
     crn_thread_set_strand(strand);

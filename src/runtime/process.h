@@ -25,6 +25,7 @@ void crn_place_unlock(int place);
  * the thread is creating a thread of the runtime. */
 typedef struct crn_own_thread {
     bool busy, over, ours, creating;
+    cairn_strand *parked; /* the strand, while no period is recorded (period.c) */
 } crn_own_thread;
 
 extern __thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
@@ -48,7 +49,37 @@ void crn_async_lock(void);
 void crn_async_unlock(void);
 void crn_async_forget(void);
 
+/* ---- process.c, for periods ---- */
+
+void crn_process_lock(void);
+void crn_process_unlock(void);
+/* Returns true if the process's profile has ended, or the process must not have one. Under the
+ * lock. */
+bool crn_process_has_ended(void);
+/* Makes the profile that of the process; NULL: the process has none any more. Under the lock. */
+void crn_process_show(cairn_profile *shown);
+/* Opens a profile in memory, by the options of the environment. Under the lock. */
+cairn_profile *crn_process_open_in_memory(void);
+
+/* Like crn_process_options, for a profile in memory. */
+void crn_process_options_in_memory(cairn_options *options, const char **wrong);
+/* Returns the path with %p replaced by the process's number; free it. */
+char *crn_process_named(const char *path);
+
+/* ---- period.c ---- */
+
+/* Returns true if the process has had a period. */
+bool crn_periods_are_used(void);
+/* In a child of fork. */
+void crn_period_begin_child(void);
+/* At the process's end, the first without the process's lock, the second under it. The second
+ * writes the capture of the present period, and returns false if there is none. */
+void crn_period_end_helper(void);
+bool crn_period_end_process(void);
+
 /* Ends the capture at the end of the process. Frees nothing that other threads may still use. */
 void crn_profile_end(cairn_profile *profile);
+/* Returns false if the process ends in a signal handler that interrupted a holder of the locks. */
+bool crn_profile_locks_are_free(cairn_profile *profile);
 
 #endif

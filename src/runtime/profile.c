@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "capture/loss.h"
 #include "plat/thread.h"
 #include "runtime/off_core.h"
 #include "runtime/runtime.h"
@@ -132,6 +133,13 @@ static void free_lanes(cairn_profile *profile)
     }
 }
 
+void crn_profile_stop_threads(cairn_profile *profile)
+{
+    crn_helper_stop(&profile->sampler.helper);
+    crn_helper_stop(&profile->preparer);
+    crn_helper_stop(&profile->off_core);
+}
+
 static cairn_error start_threads(cairn_profile *profile)
 {
     cairn_error error = CAIRN_OK;
@@ -225,6 +233,21 @@ cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *opt
     return error;
 }
 
+bool crn_profile_begin_again(cairn_profile *profile)
+{
+    if (!crn_profile_is_ready(profile) || crn_capture_is_lost(&profile->capture))
+        return false;
+    crn_disk_header *header = profile->capture.header;
+    crn_profile_stop_threads(profile); /* a child of fork may have started some */
+    __atomic_store_n(&profile->stopped, CAIRN_OK, __ATOMIC_RELAXED);
+    header->stopped_by = CAIRN_OK;
+    header->started_unix_ns = crn_clock_realtime();
+    header->first = crn_profile_read_moment(profile);
+    cairn_profile_reset(profile);
+    cairn_profile_enable(profile);
+    return start_threads(profile) == CAIRN_OK;
+}
+
 void cairn_profile_close(cairn_profile *profile)
 {
     if (!profile)
@@ -233,9 +256,7 @@ void cairn_profile_close(cairn_profile *profile)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_siblings_leave(profile);
     crn_fork_remove(profile);
-    crn_helper_stop(&profile->sampler.helper);
-    crn_helper_stop(&profile->preparer);
-    crn_helper_stop(&profile->off_core);
+    crn_profile_stop_threads(profile);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         crn_ticks_finish(lane);
         cairn_lane_close(lane);

@@ -392,6 +392,13 @@ void crn_profile_stop(cairn_profile *profile, cairn_error error);
 /* Returns the present moment by the profile's clock and by CLOCK_MONOTONIC. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 
+/* Ends the profile's helper threads. */
+void crn_profile_stop_threads(cairn_profile *profile);
+
+/* Begins a profile anew that was disabled and whose threads have ended: figures of 0, its time
+ * counts from now on. Returns false if it cannot record. */
+bool crn_profile_begin_again(cairn_profile *profile);
+
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Periods: the process's profile is switched on and off while the process runs, and each period
+ * leaves a capture of its own.
+ *
+ * One profile, in memory, serves all periods, so blocks, contexts and strands keep their numbers
+ * and addresses, and memory does not grow with the number of periods. A period begins with figures
+ * of 0, and each thread with an empty stack. A helper thread, which lives as long as the period,
+ * writes the capture at its end.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "plat/clock.h"
+#include "runtime/process.h"
+#include "runtime/siblings.h"
+
+static struct {
+    cairn_profile *profile; /* of the first period; never freed */
+    crn_helper helper;
+    cairn_priv_period_ended *ended;
+    char *base;      /* absolute path from which the captures' names are made */
+    unsigned number; /* of the last capture */
+    bool on;         /* under the process's lock */
+    bool asked;      /* the period shall end; atomic */
+    bool inherited;  /* a child of fork records its parent's period, in a file */
+} period;
+
+/* ---- the capture's name ---- */
+
+enum { SPACE = 64 };
+
+/* Returns `out` as an absolute path with the process's number in it: in place of %p, or before the
+ * suffix. Free it. */
+static char *base_of(const char *out)
+{
+    static const char suffix[] = ".cairn";
+    char *path = crn_process_named(out);
+    char *base = path ? crn_try_calloc(PATH_MAX + strlen(path) + SPACE, 1) : NULL;
+    if (base) {
+        size_t length = strlen(path), end = sizeof suffix - 1;
+        bool has = length >= end && strcmp(path + length - end, suffix) == 0;
+        if (*path != '/' && getcwd(base, PATH_MAX))
+            strcat(base, "/");
+        strncat(base, path, has ? length - end : length);
+        if (strcmp(path, out) == 0) /* it has no %p */
+            sprintf(base + strlen(base), ".%d", (int)getpid());
+        strcat(base, suffix);
+    }
+    crn_free(path);
+    return base;
+}
+
+/* Returns the path of the next capture, BASE.NUMBER.cairn, which no file has; free it. */
+static char *next_path(const char *base)
+{
+    size_t stem = strlen(base) - strlen(".cairn");
+    char *path = crn_try_calloc(stem + SPACE, 1);
+    struct stat status;
+    do
+        if (path)
+            snprintf(path, stem + SPACE, "%.*s.%u.cairn", (int)stem, base, ++period.number);
+    while (path && lstat(path, &status) == 0);
+    return path;
+}
+
+static cairn_error write_to(char *path)
+{
+    return path ? cairn_profile_snapshot(period.profile, path) : CAIRN_E_MEMORY;
+}
+
+/* ---- the end ---- */
+
+/* Ends the period and writes its capture. Under the process's lock. */
+static void finish(void)
+{
+    period.on = false;
+    crn_process_show(NULL);
+    cairn_profile_disable(period.profile);
+    crn_profile_stop_threads(period.profile);
+    char *path = next_path(period.base);
+    cairn_error error = write_to(path);
+    period.ended(error ? NULL : path, error);
+    crn_free(path);
+}
+
+static void *run(void *data)
+{
+    enum { WAIT_NS = 500000000 };
+    bool goes_on = true;
+    while (goes_on && !__atomic_load_n(&period.asked, __ATOMIC_ACQUIRE))
+        goes_on = crn_helper_wait(&period.helper, crn_clock_monotonic() + WAIT_NS);
+    crn_process_lock();
+    if (period.on && __atomic_load_n(&period.asked, __ATOMIC_ACQUIRE))
+        finish();
+    crn_process_unlock();
+    return data;
+}
+
+void cairn_priv_period_ask_end(void)
+{
+    __atomic_store_n(&period.asked, true, __ATOMIC_RELEASE);
+    crn_helper_wake(&period.helper);
+}
+
+/* ---- the begin ---- */
+
+static bool has_profile(void)
+{
+    if (!period.profile)
+        return (period.profile = crn_process_open_in_memory()) != NULL;
+    return crn_profile_begin_again(period.profile);
+}
+
+/* Children of fork make captures of their own, in files. */
+static bool tell_children(const char *out)
+{
+    crn_free(period.base);
+    period.base = base_of(out);
+    crn_free(period.profile->child.origin);
+    period.profile->child.origin = period.base ? crn_try_calloc(strlen(period.base) + 1, 1) : NULL;
+    return period.profile->child.origin && strcpy(period.profile->child.origin, period.base);
+}
+
+static bool begin(const char *out)
+{
+    if (crn_process_has_ended() || period.on || period.inherited)
+        return false;
+    crn_helper_stop(&period.helper); /* that of the last period has ended, or is about to */
+    __atomic_store_n(&period.asked, false, __ATOMIC_RELEASE);
+    bool begun = has_profile() && tell_children(out) &&
+                 crn_helper_start(&period.helper, "cairn-period", false, run, NULL);
+    if (begun)
+        crn_process_show(period.profile);
+    else if (period.profile)
+        cairn_profile_disable(period.profile);
+    period.on = begun;
+    return begun;
+}
+
+bool cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended)
+{
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    crn_own.busy = true;
+    crn_process_lock();
+    period.ended = ended;
+    bool begun = begin(out);
+    crn_process_unlock();
+    crn_own.busy = false;
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+    return begun;
+}
+
+/* ---- threads ---- */
+
+/* Gives a strand of an earlier period an empty stack and a new tag. What is entered then is below
+ * the root. Heights of frames from earlier periods are at most `floor`, and their saved callers
+ * have another tag, so their leaves are known. */
+static void begin_again(cairn_strand *strand)
+{
+    enum { MOST = 1 << 20, MARGIN = 2 /* a tail call compares with the word above its frame */ };
+    cairn_lane *lane = crn_lane_of(strand);
+    size_t depth = (size_t)(strand->hot.top - strand->stack) - 1;
+    uint32_t floor = (depth < MOST ? (uint32_t)depth : 0) + MARGIN;
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
+    strand->lost = 0;
+    while ((size_t)(strand->end - strand->stack) <= floor + 1)
+        if (!crn_strand_grow(strand))
+            floor = 0;
+    for (uint32_t i = 0; i <= floor; i++)
+        strand->stack[1 + i] = CRN_RECORD_ROOT * CRN_RECORD_WORDS;
+    strand->hot.top = strand->stack + 1 + floor;
+    strand->hot.floor = floor;
+    crn_redirect_forget(lane);
+    crn_lane_settle(lane);
+    crn_strand_disarm(strand);
+}
+
+cairn_strand *cairn_priv_period_follow(bool on)
+{
+    cairn_strand *strand = cairn_priv_thread_strand ? cairn_priv_thread_strand : crn_own.parked;
+    if (!on) {
+        crn_own.parked = strand;
+        crn_thread_set_strand(NULL);
+        return NULL;
+    }
+    if (!strand)
+        strand = cairn_priv_thread_begin();
+    if (!strand)
+        return NULL;
+    int saved = errno;
+    crn_own.parked = NULL;
+    begin_again(strand);
+    crn_thread_set_strand(strand);
+    errno = saved;
+    return strand;
+}
+
+/* ---- the process ---- */
+
+bool crn_periods_are_used(void)
+{
+    return period.profile != NULL;
+}
+
+void crn_period_begin_child(void)
+{
+    period.helper.running = false;
+    if (!period.on)
+        return;
+    period.inherited = true;
+    period.profile->in_memory = false;
+}
+
+void crn_period_end_helper(void)
+{
+    crn_helper_stop(&period.helper);
+}
+
+bool crn_period_end_process(void)
+{
+    if (!period.on || period.inherited)
+        return false;
+    if (crn_profile_locks_are_free(period.profile))
+        finish();
+    return true;
+}
