@@ -33,6 +33,7 @@ typedef struct module {
 static bool locked; /* atomic; protects the rest */
 static module *modules;
 static cairn_priv_switch *page; /* NULL: the process cannot be switched */
+static bool again; /* the state is ENDING, and another period shall begin then */
 
 /* ---- the lock, which the signal handler takes, too ---- */
 
@@ -96,7 +97,7 @@ static void turn(bool on, cairn_priv_switch_state now)
         __atomic_store_n(each->own, on, __ATOMIC_RELEASE);
 }
 
-/* The handler of the signal. A signal while a capture is being written does nothing. */
+/* The handler of the signal. */
 static void handle(int number)
 {
     (void)number;
@@ -118,6 +119,7 @@ static void handle(int number)
         cairn_priv_period_ask_end();
         break;
     case CAIRN_PRIV_SWITCH_ENDING:
+        again = !again;
         break;
     }
     unlock_switches(before);
@@ -136,8 +138,11 @@ static void note_end(const char *path, cairn_error error)
     lock_switches(&before);
     page->error = (int32_t)error;
     strncpy(page->path, path ? path : "", sizeof page->path - 1);
-    if (state() == CAIRN_PRIV_SWITCH_ENDING)
+    if (again)
+        turn(true, CAIRN_PRIV_SWITCH_WANTED);
+    else if (state() == CAIRN_PRIV_SWITCH_ENDING)
         set_state(CAIRN_PRIV_SWITCH_OFF);
+    again = false;
     __atomic_store_n(&page->captures, page->captures + 1, __ATOMIC_RELEASE);
     unlock_switches(before);
 }
@@ -161,8 +166,10 @@ static void open_period(void)
         return;
     if (!cairn_priv_period_begin(out && *out ? out : "%p.cairn", note_end)) {
         lock_switches(&before);
-        turn(false, CAIRN_PRIV_SWITCH_OFF);
+        if (state() == CAIRN_PRIV_SWITCH_OPENING)
+            turn(false, CAIRN_PRIV_SWITCH_ENDING);
         unlock_switches(before);
+        note_end(NULL, CAIRN_E_OPEN);
     } else if (!change_state(CAIRN_PRIV_SWITCH_OPENING, CAIRN_PRIV_SWITCH_ON)) {
         cairn_priv_period_ask_end();
     }
