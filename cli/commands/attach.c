@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn attach: samples a running process.
+ * cairn attach: profiles a running process: has it record itself if it can, or samples it.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/run/run.h"
+#include "cli/run/switch.h"
 #include "commands.h"
 
 static struct {
@@ -17,7 +18,7 @@ static struct {
     const char *output;
     uint64_t period_ns, for_ns;
     int process;
-    bool quiet;
+    bool quiet, outside;
 } given = {.period_ns = 1000000};
 
 static void set_time(struct argp_state *state, const crn_option *option, char *value)
@@ -52,6 +53,10 @@ static const crn_option options[] = {
      .set = set_time},
     {"period", .argument = "TIME",
      .help = "Processor time between two samples of a thread; default: 1ms", .set = set_time},
+    {"outside",
+     .help = "Sample the process from outside also if it can record itself (cairn cc --standby, "
+             "CAIRN_SWITCH)",
+     .flag = &given.outside},
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
     CRN_OPTION_OUTPUT(&given.output, "FILE",
@@ -63,10 +68,23 @@ static const crn_option options[] = {
 
 static const char doc[] =
     "Sample the process PID, with all its threads, and the children that it makes from now "
-    "on.\vNothing is injected and nothing is stopped: the kernel samples processor time, and "
+    "on.\vA program of cairn cc --standby that was started with CAIRN_SWITCH records itself "
+    "meanwhile, with exact counts. In all others nothing is injected and nothing is stopped: the "
+    "kernel samples processor time, and "
     "stacks are unwound by this command. Where the kernel refuses that, running threads are "
     "stopped for a moment every 10 ms. Wall time is charged to where threads wait.\n\n  cairn "
     "attach --for 10s 1234\n  cairn report 1234.cairn";
+
+static int attach(const crn_run *run)
+{
+    char why[128];
+    if (!given.outside && crn_run_can_switch(given.process, why, sizeof why))
+        return crn_run_switch(run, given.process, given.for_ns);
+    if (!given.outside && *why)
+        fprintf(stderr, "%s: the program does not record itself, as %s; it is sampled\n",
+                crn_cli_name, why);
+    return crn_run_attach(run, given.process, given.period_ns, given.for_ns);
+}
 
 static int run(void)
 {
@@ -77,7 +95,7 @@ static int run(void)
         return crn_cli_fail("%s exists and is not a capture; name another file with -o", output);
     crn_run run = {
         .output = output, .quiet = given.quiet, .labels = &given.labels, .attached = true};
-    int status = crn_run_attach(&run, given.process, given.period_ns, given.for_ns);
+    int status = attach(&run);
     crn_free(output);
     return status;
 }

@@ -17,7 +17,8 @@ enum { FRAME = sizeof(uint32_t) };
 static inline cairn_priv_strand *hold(void)
 {
     if (crn_site_held.busy || crn_site_is_behind() || !cairn_priv_thread_strand ||
-        cairn_priv_process_is_unseen() || crn_site_follow_row || __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
+        cairn_priv_process_is_unseen() || crn_site_follow_row ||
+        __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
         return NULL;
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     crn_site_held.busy = true;

@@ -24,8 +24,8 @@ enum {
 static void drop_all(cairn_priv_strand *strand)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
-    cairn_priv_again(strand); /* so that the current context, which may not be on the stack, gets its
-                                 time */
+    cairn_priv_again(strand); /* so that the current context, which may not be on the stack, gets
+                                 its time */
     cairn_strand_unwind((cairn_strand *)strand, strand->floor);
     CAIRN_PRIV_PUT(strand->current, ROOT);
 }
@@ -129,9 +129,8 @@ static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
 static bool is_earlier_back(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_is_earlier(strand, height) &&
-           (!crn_site_held.period ||
-            (strand->current == ROOT &&
-             crn_site_height(strand) == (int64_t)(strand->floor * FRAME)));
+           (!crn_site_held.period || (strand->current == ROOT &&
+                                      crn_site_height(strand) == (int64_t)(strand->floor * FRAME)));
 }
 
 static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand, int64_t height),
@@ -147,7 +146,8 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     strand = (cairn_priv_strand *)held;
     if (crn_site_is_earlier(strand, height))
         drop_all(strand);
-    else if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >= height + FRAME)
+    else if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >=
+             height + FRAME)
         bring_back(strand, height);
     crn_site_release(held);
 }

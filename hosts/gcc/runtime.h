@@ -112,8 +112,8 @@ static inline bool crn_site_is_behind(void)
     return crn_site_held.period != __atomic_load_n(&crn_switch_period, __ATOMIC_ACQUIRE);
 }
 
-/* True if a frame was entered before the thread's strand began for the present period. `height`: what
- * its enter returned. */
+/* True if a frame was entered before the thread's strand began for the present period. `height`:
+ * what its enter returned. */
 static inline bool crn_site_is_earlier(const cairn_priv_strand *strand, int64_t height)
 {
     return height <= (int64_t)(strand->floor * sizeof *strand->top);

@@ -162,8 +162,8 @@ CAIRN_API void cairn_priv_call_guard(int64_t height);
 /* --verify: leaves a frame, and notes in the profile if it is not on top of the stack. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);
 
-/* Sets a switch: true while the process is recorded. Called when a program or shared object that was
- * compiled with --standby is loaded, before its constructors; _end after its destructors. */
+/* Sets a switch: true while the process is recorded. Called when a program or shared object that
+ * was compiled with --standby is loaded, before its constructors; _end after its destructors. */
 CAIRN_API void cairn_priv_switch_begin(bool *own);
 CAIRN_API void cairn_priv_switch_end(bool *own);
 

@@ -212,8 +212,7 @@ void crn_site_tail_saved_caller(uint64_t saved)
 
 int64_t cairn_priv_call_enter(crn_site *site)
 {
-    bool enters = cairn_priv_thread_strand || crn_site_is_behind();
-    return enters ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
+    return cairn_priv_thread_strand ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
 }
 
 void cairn_priv_call_leave(int64_t height)

@@ -8,8 +8,8 @@
  * off. The handler only stores to the switches and to the words below, under a lock that no thread
  * holds with the signal unblocked. A function that finds its switch on takes the slow path, as its
  * thread has no strand or one of an earlier period: there the first thread opens the profile, and
- * each thread gets its strand (`follow`). No thread of Cairn's exists before. Off, functions take no
- * slow path; so a thread that exists while recording is on writes the capture (period.c of the
+ * each thread gets its strand (`follow`). No thread of Cairn's exists before. Off, functions take
+ * no slow path; so a thread that exists while recording is on writes the capture (period.c of the
  * runtime).
  */
 #include "switch.h"
@@ -33,7 +33,7 @@ typedef struct module {
 static bool locked; /* atomic; protects the rest */
 static module *modules;
 static cairn_priv_switch *page; /* NULL: the process cannot be switched */
-static bool again; /* the state is ENDING, and another period shall begin then */
+static bool again;              /* the state is ENDING, and another period shall begin then */
 
 /* ---- the lock, which the signal handler takes, too ---- */
 
@@ -131,13 +131,18 @@ static void handle(int number)
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 CRN_LOCK_ACROSS_FORK(opening)
 
+static void set_path(const char *path)
+{
+    strncpy(page->path, path ? path : "", sizeof page->path - 1);
+}
+
 /* The capture is complete, or could not be written. */
 static void note_end(const char *path, cairn_error error)
 {
     uint64_t before;
     lock_switches(&before);
     page->error = (int32_t)error;
-    strncpy(page->path, path ? path : "", sizeof page->path - 1);
+    set_path(path);
     if (again)
         turn(true, CAIRN_PRIV_SWITCH_WANTED);
     else if (state() == CAIRN_PRIV_SWITCH_ENDING)
@@ -160,11 +165,13 @@ static bool change_state(cairn_priv_switch_state from, cairn_priv_switch_state t
 
 static void open_period(void)
 {
-    const char *out = secure_getenv("CAIRN_SWITCH_OUT");
+    const char *out = secure_getenv("CAIRN_SWITCH_OUT"), *path;
     uint64_t before;
     if (!change_state(CAIRN_PRIV_SWITCH_WANTED, CAIRN_PRIV_SWITCH_OPENING))
         return;
-    if (!cairn_priv_period_begin(out && *out ? out : "%p.cairn", note_end)) {
+    path = cairn_priv_period_begin(out && *out ? out : "%p.cairn", note_end);
+    set_path(path);
+    if (!path) {
         lock_switches(&before);
         if (state() == CAIRN_PRIV_SWITCH_OPENING)
             turn(false, CAIRN_PRIV_SWITCH_ENDING);

@@ -176,9 +176,10 @@ typedef void cairn_priv_period_ended(const char *path, cairn_error error);
 
 /* Begins a period. `out` is the name from which those of captures are made: x.cairn becomes
  * x.PID.1.cairn, x.PID.2.cairn and so on, with %p for the process's number in another place. No
- * file is replaced. Returns false if the process is ending, or without memory. Thread: any. Not
- * signal safe. */
-CAIRN_API bool cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended);
+ * file is replaced. Returns the path of the period's capture, unless another program makes that
+ * file meanwhile; NULL if the process is ending, or without memory. Thread: any. Not signal safe.
+ */
+CAIRN_API const char *cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended);
 
 /* Ends the period: a thread of the runtime writes the capture. Signal safe. */
 CAIRN_API void cairn_priv_period_ask_end(void);
@@ -194,12 +195,12 @@ CAIRN_API cairn_strand *cairn_priv_period_follow(bool on);
 #define CAIRN_PRIV_SWITCH_MAGIC UINT64_C(0x316863746977530a)
 typedef struct cairn_priv_switch {
     uint64_t magic;
-    int32_t signal;    /* switches recording on and off */
-    uint32_t taken;    /* 1: the program has installed an action of its own for the signal; atomic */
-    uint32_t state;    /* cairn_priv_switch_state; atomic */
+    int32_t signal; /* switches recording on and off */
+    uint32_t taken; /* 1: the program has installed an action of its own for the signal; atomic */
+    uint32_t state; /* cairn_priv_switch_state; atomic */
     uint32_t captures; /* number of captures written or failed; stored last; atomic */
     int32_t error;     /* of the last capture: a cairn_error */
-    char path[4096];   /* of the last capture */
+    char path[4096];   /* of the last capture, also while it is recorded */
 } cairn_priv_switch;
 
 typedef enum cairn_priv_switch_state {
@@ -243,8 +244,8 @@ CAIRN_API void cairn_priv_process_moment(void);
  * threads remain: the caller must then end, too. Thread: any. Opens no file. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
-/* Returns true while the calling thread must not begin a strand: it opens one, or has put its strand
- * aside. */
+/* Returns true while the calling thread must not begin a strand: it opens one, or has put its
+ * strand aside. */
 CAIRN_API bool cairn_priv_thread_is_busy(void);
 CAIRN_API void cairn_priv_thread_is_ours(bool begins);
 CAIRN_API bool cairn_priv_program_is_over(void);

@@ -24,8 +24,8 @@ static struct {
     cairn_profile *profile; /* of the first period; never freed */
     crn_helper helper;
     cairn_priv_period_ended *ended;
-    char *base;      /* absolute path from which the captures' names are made */
-    unsigned number; /* of the last capture */
+    char *path;      /* of the capture */
+    unsigned number; /* in its name */
     bool on;         /* under the process's lock */
     bool asked;      /* the period shall end; atomic */
     bool inherited;  /* a child of fork records its parent's period, in a file */
@@ -56,22 +56,31 @@ static char *base_of(const char *out)
     return base;
 }
 
-/* Returns the path of the next capture, BASE.NUMBER.cairn, which no file has; free it. */
-static char *next_path(const char *base)
+static bool is_there(const char *path)
 {
-    size_t stem = strlen(base) - strlen(".cairn");
-    char *path = crn_try_calloc(stem + SPACE, 1);
     struct stat status;
-    do
-        if (path)
-            snprintf(path, stem + SPACE, "%.*s.%u.cairn", (int)stem, base, ++period.number);
-    while (path && lstat(path, &status) == 0);
-    return path;
+    return lstat(path, &status) == 0;
 }
 
-static cairn_error write_to(char *path)
+/* Sets the path of the capture to BASE.NUMBER.cairn, with the next number that no file has. Returns
+ * false without memory. */
+static bool choose_path(const char *base)
 {
-    return path ? cairn_profile_snapshot(period.profile, path) : CAIRN_E_MEMORY;
+    size_t stem = strlen(base) - strlen(".cairn");
+    crn_free(period.path);
+    period.path = crn_try_calloc(stem + SPACE, 1);
+    do
+        if (period.path)
+            snprintf(period.path, stem + SPACE, "%.*s.%u.cairn", (int)stem, base, ++period.number);
+    while (period.path && is_there(period.path));
+    return period.path;
+}
+
+static cairn_error write_capture(void)
+{
+    if (is_there(period.path) && !choose_path(period.profile->child.origin))
+        return CAIRN_E_MEMORY;
+    return cairn_profile_snapshot(period.profile, period.path);
 }
 
 /* ---- the end ---- */
@@ -83,10 +92,8 @@ static void finish(void)
     crn_process_show(NULL);
     cairn_profile_disable(period.profile);
     crn_profile_stop_threads(period.profile);
-    char *path = next_path(period.base);
-    cairn_error error = write_to(path);
-    period.ended(error ? NULL : path, error);
-    crn_free(path);
+    cairn_error error = write_capture();
+    period.ended(error ? NULL : period.path, error);
 }
 
 static void *run(void *data)
@@ -117,14 +124,12 @@ static bool has_profile(void)
     return crn_profile_begin_again(period.profile);
 }
 
-/* Children of fork make captures of their own, in files. */
-static bool tell_children(const char *out)
+/* Chooses the names of the capture, and of those that children of fork make. */
+static bool choose_paths(const char *out)
 {
-    crn_free(period.base);
-    period.base = base_of(out);
     crn_free(period.profile->child.origin);
-    period.profile->child.origin = period.base ? crn_try_calloc(strlen(period.base) + 1, 1) : NULL;
-    return period.profile->child.origin && strcpy(period.profile->child.origin, period.base);
+    period.profile->child.origin = base_of(out);
+    return period.profile->child.origin && choose_path(period.profile->child.origin);
 }
 
 static bool begin(const char *out)
@@ -133,7 +138,7 @@ static bool begin(const char *out)
         return false;
     crn_helper_stop(&period.helper); /* that of the last period has ended, or is about to */
     __atomic_store_n(&period.asked, false, __ATOMIC_RELEASE);
-    bool begun = has_profile() && tell_children(out) &&
+    bool begun = has_profile() && choose_paths(out) &&
                  crn_helper_start(&period.helper, "cairn-period", false, run, NULL);
     if (begun)
         crn_process_show(period.profile);
@@ -143,7 +148,7 @@ static bool begin(const char *out)
     return begun;
 }
 
-bool cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended)
+const char *cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended)
 {
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
@@ -155,7 +160,7 @@ bool cairn_priv_period_begin(const char *out, cairn_priv_period_ended *ended)
     crn_own.busy = false;
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
-    return begun;
+    return begun ? period.path : NULL;
 }
 
 /* ---- threads ---- */
@@ -213,6 +218,7 @@ bool crn_periods_are_used(void)
 void crn_period_begin_child(void)
 {
     period.helper.running = false;
+    period.number = 0;
     if (!period.on)
         return;
     period.inherited = true;

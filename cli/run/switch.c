@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn attach, for programs of cairn cc --standby that were started with CAIRN_SWITCH: switches
+ * their own recording on and off. hosts/gcc/switch.c is the other end.
+ */
+#include "switch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/host.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/output.h"
+
+/* A process that can be switched. */
+typedef struct switched {
+    int process;
+    uint64_t address; /* of its cairn_priv_switch */
+    cairn_priv_switch page;
+} switched;
+
+/* Finds the page in the list of the process's mappings. */
+static bool find_page(switched *found)
+{
+    char path[64], line[4096 + 128];
+    snprintf(path, sizeof path, "/proc/%d/maps", found->process);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found->address && fgets(line, sizeof line, maps)) {
+        unsigned long begin;
+        if (strstr(line, CAIRN_PRIV_SWITCH_NAME) && sscanf(line, "%lx-", &begin) == 1)
+            found->address = begin;
+    }
+    if (maps)
+        fclose(maps);
+    return found->address != 0;
+}
+
+/* Reads the page again. Returns false if the process has ended, or may not be read. */
+static bool look(switched *at)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", at->process);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    cairn_priv_switch page;
+    ssize_t size = file < 0 ? -1 : pread(file, &page, sizeof page, (off_t)at->address);
+    if (file >= 0)
+        close(file);
+    if (size != (ssize_t)sizeof page || page.magic != CAIRN_PRIV_SWITCH_MAGIC)
+        return false;
+    page.path[sizeof page.path - 1] = '\0';
+    at->page = page;
+    return true;
+}
+
+bool crn_run_can_switch(int process, char *why, size_t size)
+{
+    switched found = {.process = process};
+    *why = '\0';
+    if (!find_page(&found))
+        return false;
+    if (!look(&found))
+        snprintf(why, size, "its memory may not be read (ptrace_scope)");
+    else if (found.page.taken)
+        snprintf(why, size, "it handles SIG%s itself", sigabbrev_np(found.page.signal));
+    return !*why;
+}
+
+/* ---- waiting ---- */
+
+static volatile sig_atomic_t told; /* the user has pressed Ctrl-C */
+
+static void tell(int number)
+{
+    (void)number;
+    told = 1;
+}
+
+static double now_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void wait_a_moment(double most_s)
+{
+    const double step_s = 0.02;
+    double wait_s = most_s < step_s ? most_s : step_s;
+    struct timespec time = {.tv_nsec = (long)(wait_s * 1e9)};
+    if (wait_s > 0)
+        nanosleep(&time, NULL);
+}
+
+/* Waits until the time is over, the user has pressed Ctrl-C, or the process is not recorded any
+ * more. Returns false in the last case. */
+static bool wait_until_told(switched *at, uint64_t for_ns)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = tell}, before[3];
+    double until = now_s() + (double)for_ns * 1e-9;
+    uint32_t captures = at->page.captures;
+    told = 0;
+    for (int i = 0; i < 3; i++)
+        sigaction(numbers[i], &action, &before[i]);
+    bool there = true;
+    while (there && !told && (!for_ns || now_s() < until)) {
+        wait_a_moment(for_ns ? until - now_s() : 1);
+        there = look(at) && at->page.captures == captures;
+    }
+    for (int i = 0; i < 3; i++)
+        sigaction(numbers[i], &before[i], NULL);
+    return there;
+}
+
+/* Waits until the capture is written. Returns false after half a minute; true also if the process
+ * ends. */
+static bool wait_for_capture(switched *at, uint32_t captures)
+{
+    const double most_s = 30;
+    double until = now_s() + most_s;
+    while (look(at) && at->page.captures == captures && now_s() < until)
+        wait_a_moment(1);
+    return now_s() < until;
+}
+
+/* ---- the capture ---- */
+
+static bool copy(FILE *from, FILE *to)
+{
+    static char bytes[65536];
+    size_t size;
+    while ((size = fread(bytes, 1, sizeof bytes, from)) > 0)
+        if (fwrite(bytes, 1, size, to) != size)
+            return false;
+    return !ferror(from);
+}
+
+/* Moves the capture, whose path is that of the process, to `output`. */
+static bool move(const switched *at, const char *output)
+{
+    char seen[sizeof at->page.path + 64];
+    snprintf(seen, sizeof seen, "/proc/%d/root%s", at->process, at->page.path);
+    FILE *from = fopen(seen, "re");
+    if (!from) { /* the process has ended */
+        snprintf(seen, sizeof seen, "%s", at->page.path);
+        from = fopen(seen, "re");
+    }
+    if (!from) {
+        crn_cli_fail("%s: %s", at->page.path, strerror(errno));
+        return false;
+    }
+    crn_output to;
+    bool good = crn_output_open(&to, output, seen);
+    if (good)
+        good = crn_output_close(&to, copy(from, to.file));
+    fclose(from);
+    if (good)
+        unlink(seen);
+    return good;
+}
+
+/* ---- the whole ---- */
+
+static int fail(const switched *at, const char *what)
+{
+    return crn_cli_fail("process %d: %s", at->process, what);
+}
+
+/* Sends the signal, unless the program has an action of its own for it now. */
+static bool turn(switched *at)
+{
+    return look(at) && !at->page.taken && kill(at->process, at->page.signal) == 0;
+}
+
+int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
+{
+    switched at = {.process = process};
+    bool talks = !run->quiet && isatty(STDERR_FILENO);
+    if (!find_page(&at) || !look(&at))
+        return fail(&at, "it has ended");
+    if (at.page.state != CAIRN_PRIV_SWITCH_OFF)
+        return fail(&at, "it is recorded already");
+    uint32_t captures = at.page.captures;
+    if (!turn(&at))
+        return fail(&at, strerror(errno));
+    fprintf(stderr, "%s: the program records itself, with exact counts%s\n", crn_cli_name,
+            !talks   ? ""
+            : for_ns ? "; Ctrl-C ends it early"
+                     : "; until it ends, or Ctrl-C");
+    if (wait_until_told(&at, for_ns)) {
+        bool waits = look(&at) && at.page.state == CAIRN_PRIV_SWITCH_WANTED;
+        if (!turn(&at))
+            return fail(&at, "it could not be switched off");
+        if (waits)
+            return fail(&at, "none of its functions that record themselves was called; "
+                             "--outside samples it");
+        if (!wait_for_capture(&at, captures))
+            return fail(&at, "it has written no capture");
+    }
+    if (!*at.page.path)
+        return fail(&at, cairn_error_text((cairn_error)at.page.error));
+    if (!move(&at, run->output))
+        return CRN_EXIT_BAD;
+    crn_run_finish(run, 0, 0);
+    return CRN_EXIT_OK;
+}
