@@ -205,7 +205,8 @@ int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
             return fail(&at, "it has written no capture");
     }
     if (!*at.page.path)
-        return fail(&at, cairn_error_text((cairn_error)at.page.error));
+        return fail(&at, at.page.error ? cairn_error_text((cairn_error)at.page.error)
+                                       : "it has ended without a capture");
     if (!move(&at, run->output))
         return CRN_EXIT_BAD;
     crn_run_finish(run, 0, 0);

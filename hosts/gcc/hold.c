@@ -77,7 +77,9 @@ void crn_site_begin_thread(void)
     crn_site_held.busy = true;
     __asm__ volatile("" ::: "memory");
     cairn_strand *strand = cairn_thread_strand();
-    if (strand)
+    bool switched = __atomic_load_n(&crn_switch_period, __ATOMIC_RELAXED); /* then allocations are
+                                                                              not recorded */
+    if (strand && !switched)
         crn_site_follow(strand);
     if (strand && crn_site_follow_row) {
         cairn_priv_tree_forget(cairn_strand_lane(strand)); /* rows are relative to the thread */

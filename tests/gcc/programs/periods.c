@@ -129,7 +129,7 @@ NOIPA int over(int depth)
     return 0;
 }
 
-NOIPA int tail_inner(int depth)
+NOIPA static int tail_inner(int depth)
 {
     inner();
     return depth;
@@ -297,7 +297,8 @@ int main(int count, char **arguments)
     if (!strcmp(what, "idle")) {
         puts("ready");
         fflush(stdout);
-        sleep(30);
+        for (;;)
+            pause();
     }
     return 0;
 }
