@@ -16,6 +16,8 @@
 #include "runtime.h"
 
 bool crn_site_blocks;
+uint32_t crn_site_period;
+void (*crn_site_follow_period)(void);
 static bool defers; /* signals wait; set before main */
 
 void crn_site_block_when_held(void)
@@ -34,7 +36,7 @@ cairn_strand *crn_site_hold(void)
     if (crn_site_held.busy)
         return NULL;
     if (__builtin_expect(crn_site_is_behind(), 0) && !cairn_priv_process_is_unseen())
-        crn_switch_follow();
+        crn_site_follow_period();
     if (!cairn_priv_thread_strand)
         return NULL;
     if (__builtin_expect(cairn_priv_process_is_unseen(), 0)) {
@@ -77,7 +79,7 @@ void crn_site_begin_thread(void)
     crn_site_held.busy = true;
     __asm__ volatile("" ::: "memory");
     cairn_strand *strand = cairn_thread_strand();
-    bool switched = __atomic_load_n(&crn_switch_period, __ATOMIC_RELAXED); /* then allocations are
+    bool switched = __atomic_load_n(&crn_site_period, __ATOMIC_RELAXED); /* then allocations are
                                                                               not recorded */
     if (strand && !switched)
         crn_site_follow(strand);

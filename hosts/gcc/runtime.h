@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "site.h"
-#include "switch.h"
 
 /* Handle events. Called by the stubs (stub_x86_64.S), which have saved all registers. */
 int64_t crn_site_enter(crn_site *site);
@@ -70,7 +69,7 @@ typedef struct crn_held {
     bool blocked;    /* signals are blocked until the strand is released */
     uint64_t before; /* if blocked: the signal mask to be restored */
     int error;       /* errno */
-    uint32_t period; /* the crn_switch_period that the thread has followed */
+    uint32_t period; /* the crn_site_period that the thread has followed */
 } crn_held;
 
 extern __thread crn_held crn_site_held
@@ -106,10 +105,17 @@ static inline void crn_site_restore_signals(uint64_t before)
                      : "rcx", "r11", "memory");
 }
 
-/* True if the thread has not followed the last switch of recording yet (switch.h). */
+/* The number of the present period, odd while recording is on; 0 in processes that were never
+ * switched (switch.c). Atomic. A thread's number is in crn_site_held. */
+extern uint32_t crn_site_period __attribute__((visibility("hidden")));
+
+/* Gives the calling thread, whose number differs, its strand for the present period, or takes it
+ * away. */
+extern void (*crn_site_follow_period)(void) __attribute__((visibility("hidden")));
+
 static inline bool crn_site_is_behind(void)
 {
-    return crn_site_held.period != __atomic_load_n(&crn_switch_period, __ATOMIC_ACQUIRE);
+    return crn_site_held.period != __atomic_load_n(&crn_site_period, __ATOMIC_ACQUIRE);
 }
 
 /* True if a frame was entered before the thread's strand began for the present period. `height`:
@@ -119,8 +125,9 @@ static inline bool crn_site_is_earlier(const cairn_priv_strand *strand, int64_t 
     return height <= (int64_t)(strand->floor * sizeof *strand->top);
 }
 
-/* The C library's function. */
-int crn_site_real_sigaction(int number, const struct sigaction *action, struct sigaction *before);
+/* Installs an action of Cairn's own. The program does not see it, and may replace it: then
+ * `*replaced`, which is atomic, becomes 1, at once if the program has an action already. */
+void crn_site_install(int number, const struct sigaction *action, uint32_t *replaced);
 
 /* Returns true if the program installs its handlers with this library's sigaction (signals.c), so
  * that signals wait while a strand is held. */

@@ -69,7 +69,7 @@ extern handler_function __real_signal, __real_bsd_signal, __real_ssignal, __real
 
 #endif
 
-int crn_site_real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+static int real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
     CRN_REAL(action_function, sigaction);
     return real(number, action, before);
@@ -82,8 +82,8 @@ int crn_site_real_sigaction(int number, const struct sigaction *action, struct s
 static void install_again(int number)
 {
     struct sigaction now;
-    if (crn_site_real_sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-        crn_site_real_sigaction(number, &actions_once[number], NULL);
+    if (real_sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        real_sigaction(number, &actions_once[number], NULL);
 }
 
 static bool queue(int number, siginfo_t *info, bool with_info)
@@ -129,6 +129,40 @@ static void deliver(int number, siginfo_t *info, void *context)
     function_of(handler)(number, info, context);
 }
 
+/* ---- an action of Cairn's own ---- */
+
+static struct {
+    int number; /* 0: none */
+    struct sigaction action;
+    uint32_t *replaced;
+} ours;
+
+void crn_site_install(int number, const struct sigaction *action, uint32_t *replaced)
+{
+    struct sigaction before = {.sa_handler = SIG_DFL};
+    real_sigaction(number, NULL, &before);
+    bool is_free = before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN;
+    if (!is_free || real_sigaction(number, action, NULL) != 0) {
+        *replaced = 1;
+        return;
+    }
+    ours.action = *action;
+    ours.replaced = replaced;
+    ours.number = number;
+}
+
+/* Puts the default in place of our action in what the program sees. `replaces`: it has installed
+ * one of its own. */
+static void hide(int number, struct sigaction *before, bool replaces)
+{
+    if (number != ours.number)
+        return;
+    if (before && before->sa_handler == ours.action.sa_handler)
+        *before = (struct sigaction){.sa_handler = SIG_DFL};
+    if (replaces)
+        __atomic_store_n(ours.replaced, 1, __ATOMIC_RELEASE);
+}
+
 /* ---- installation ---- */
 
 action_function CRN_INTERPOSED(sigaction);
@@ -160,7 +194,7 @@ CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *a
     if (number == SIGBUS)
         return cairn_priv_bus_action(action, before);
     if (!is_deferrable(number))
-        return crn_site_real_sigaction(number, action, before);
+        return real_sigaction(number, action, before);
     uintptr_t had = load(number);
     struct sigaction own;
     bool wrap = action && is_function(action->sa_handler);
@@ -172,11 +206,11 @@ CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *a
         store(number, (uintptr_t)action->sa_handler | (own.sa_flags & SA_SIGINFO ? WITH_INFO : 0) |
                           (own.sa_flags & SA_RESETHAND ? ONCE : 0));
     }
-    int result = crn_site_real_sigaction(number, wrap ? &own : action, before);
+    int result = real_sigaction(number, wrap ? &own : action, before);
     if (result != 0 && wrap)
         store(number, had);
-    if (result == 0 && crn_switch_hides(number, before) && action)
-        crn_switch_take();
+    if (result == 0)
+        hide(number, before, action);
     if (result == 0 && before && before->sa_sigaction == deliver)
         before->sa_sigaction = function_of(had);
     return result;
@@ -196,10 +230,8 @@ static __sighandler_t install(handler_function *real, int number, __sighandler_t
     if (before == SIG_ERR && wrap)
         store(number, had);
     struct sigaction shown = {.sa_handler = before};
-    if (before != SIG_ERR && crn_switch_hides(number, &shown)) {
-        crn_switch_take();
-        before = shown.sa_handler;
-    }
+    hide(number, &shown, before != SIG_ERR);
+    before = shown.sa_handler;
     return before == as_handler(deliver) ? as_handler(function_of(had)) : before;
 }
 

@@ -12,8 +12,6 @@
  * no slow path; so a thread that exists while recording is on writes the capture (period.c of the
  * runtime).
  */
-#include "switch.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,8 +20,6 @@
 
 #include "fork_lock.h"
 #include "runtime.h"
-
-uint32_t crn_switch_period;
 
 typedef struct module {
     bool *own; /* its switch */
@@ -92,7 +88,7 @@ static void set_state(cairn_priv_switch_state now)
 static void turn(bool on, cairn_priv_switch_state now)
 {
     set_state(now);
-    __atomic_store_n(&crn_switch_period, crn_switch_period + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&crn_site_period, crn_site_period + 1, __ATOMIC_RELEASE);
     for (const module *each = modules; each; each = each->next)
         __atomic_store_n(each->own, on, __ATOMIC_RELEASE);
 }
@@ -182,7 +178,7 @@ static void open_period(void)
     }
 }
 
-void crn_switch_follow(void)
+static void follow(void)
 {
     if (cairn_priv_thread_is_busy())
         return;
@@ -194,7 +190,7 @@ void crn_switch_follow(void)
     bool blocked = blocks && crn_site_block_signals(&mask);
     pthread_mutex_lock(&opening);
     open_period();
-    uint32_t now = __atomic_load_n(&crn_switch_period, __ATOMIC_ACQUIRE);
+    uint32_t now = __atomic_load_n(&crn_site_period, __ATOMIC_ACQUIRE);
     pthread_mutex_unlock(&opening);
     crn_site_held.period = now;
     cairn_priv_period_follow(now % 2);
@@ -246,28 +242,11 @@ static void begin_process(void)
     const char *text = secure_getenv("CAIRN_SWITCH");
     int number = text ? number_of(text) : 0;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK};
-    struct sigaction before = {.sa_handler = SIG_DFL};
     if (!number || !(page = make_page(number)))
         return;
     sigfillset(&action.sa_mask);
-    crn_site_real_sigaction(number, NULL, &before);
-    bool is_free = before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN;
-    if (!is_free || crn_site_real_sigaction(number, &action, NULL) != 0)
-        page->taken = 1;
-}
-
-bool crn_switch_hides(int number, struct sigaction *before)
-{
-    if (!page || number != page->signal)
-        return false;
-    if (before && before->sa_handler == handle)
-        *before = (struct sigaction){.sa_handler = SIG_DFL};
-    return true;
-}
-
-void crn_switch_take(void)
-{
-    __atomic_store_n(&page->taken, 1, __ATOMIC_RELEASE);
+    crn_site_follow_period = follow;
+    crn_site_install(number, &action, &page->taken);
 }
 
 /* ---- modules ---- */
@@ -283,7 +262,7 @@ static void add(bool *own)
     lock_switches(&before);
     *made = (module){own, modules};
     modules = made;
-    *own = crn_switch_period % 2;
+    *own = crn_site_period % 2;
     unlock_switches(before);
 }
 

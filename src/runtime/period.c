@@ -115,13 +115,43 @@ void cairn_priv_period_ask_end(void)
     crn_helper_wake(&period.helper);
 }
 
+/* ---- the process ---- */
+
+static void begin_child(void)
+{
+    period.helper.running = false;
+    period.number = 0;
+    if (!period.on)
+        return;
+    period.inherited = true;
+    period.profile->in_memory = false;
+}
+
+static void end_helper(void)
+{
+    crn_helper_stop(&period.helper);
+}
+
+static bool end_process(void)
+{
+    if (!period.on || period.inherited)
+        return false;
+    if (crn_profile_locks_are_free(period.profile))
+        finish();
+    return true;
+}
+
 /* ---- the begin ---- */
 
 static bool has_profile(void)
 {
-    if (!period.profile)
-        return (period.profile = crn_process_open_in_memory()) != NULL;
-    return crn_profile_begin_again(period.profile);
+    static const crn_process_periods calls = {begin_child, end_helper, end_process};
+    if (period.profile)
+        return crn_profile_begin_again(period.profile);
+    period.profile = crn_process_open_in_memory();
+    if (period.profile)
+        crn_process_use_periods(&calls);
+    return period.profile;
 }
 
 /* Chooses the names of the capture, and of those that children of fork make. */
@@ -206,35 +236,4 @@ cairn_strand *cairn_priv_period_follow(bool on)
     crn_thread_set_strand(strand);
     errno = saved;
     return strand;
-}
-
-/* ---- the process ---- */
-
-bool crn_periods_are_used(void)
-{
-    return period.profile != NULL;
-}
-
-void crn_period_begin_child(void)
-{
-    period.helper.running = false;
-    period.number = 0;
-    if (!period.on)
-        return;
-    period.inherited = true;
-    period.profile->in_memory = false;
-}
-
-void crn_period_end_helper(void)
-{
-    crn_helper_stop(&period.helper);
-}
-
-bool crn_period_end_process(void)
-{
-    if (!period.on || period.inherited)
-        return false;
-    if (crn_profile_locks_are_free(period.profile))
-        finish();
-    return true;
 }

@@ -22,7 +22,8 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static cairn_profile *profile; /* atomic; never freed */
 static pthread_key_t key;
 static bool has_key;
-static bool ended; /* under lock */
+static bool ended;                         /* under lock */
+static const crn_process_periods *periods; /* atomic; changes under lock */
 
 /* ---- memory for hosts ---- */
 
@@ -60,7 +61,8 @@ static void after_fork_in_child(void)
     crn_wrap_forget();
     /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    crn_period_begin_child();
+    if (periods)
+        periods->begin_child();
     cairn_priv_strand_back();
 }
 
@@ -202,6 +204,11 @@ bool crn_process_has_ended(void)
     return ended;
 }
 
+void crn_process_use_periods(const crn_process_periods *used)
+{
+    __atomic_store_n(&periods, used, __ATOMIC_RELEASE);
+}
+
 void crn_process_show(cairn_profile *shown)
 {
     if (shown)
@@ -223,9 +230,11 @@ __attribute__((destructor(101))) static void end_process(void)
     crn_own.over = true;
     if (!crn_lock_is_obtainable(&lock))
         return;
-    crn_period_end_helper();
+    const crn_process_periods *used = __atomic_load_n(&periods, __ATOMIC_ACQUIRE);
+    if (used)
+        used->end_helper();
     pthread_mutex_lock(&lock);
-    if (!ended && !crn_period_end_process())
+    if (!ended && !(periods && periods->end()))
         crn_profile_end(profile);
     ended = true;
     pthread_mutex_unlock(&lock);
@@ -302,7 +311,8 @@ static void end_thread(void *value)
     crn_thread_set_strand(NULL);
     crn_own.parked = NULL;
     crn_own.over = true;
-    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) && !crn_periods_are_used())
+    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) &&
+        !__atomic_load_n(&periods, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&lock); /* the end of the process may be closing the lane, if it has no
                                   owner */

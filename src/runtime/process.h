@@ -66,16 +66,17 @@ void crn_process_options_in_memory(cairn_options *options, const char **wrong);
 /* Returns the path with %p replaced by the process's number; free it. */
 char *crn_process_named(const char *path);
 
-/* ---- period.c ---- */
+/* What period.c does for a process that has had a period. */
+typedef struct crn_process_periods {
+    void (*begin_child)(void); /* in a child of fork */
+    /* At the process's end, the first without the lock, the second under it. The second writes the
+     * capture of the present period; returns false if there is none. */
+    void (*end_helper)(void);
+    bool (*end)(void);
+} crn_process_periods;
 
-/* Returns true if the process has had a period. */
-bool crn_periods_are_used(void);
-/* In a child of fork. */
-void crn_period_begin_child(void);
-/* At the process's end, the first without the process's lock, the second under it. The second
- * writes the capture of the present period, and returns false if there is none. */
-void crn_period_end_helper(void);
-bool crn_period_end_process(void);
+/* Under the lock. */
+void crn_process_use_periods(const crn_process_periods *used);
 
 /* Ends the capture at the end of the process. Frees nothing that other threads may still use. */
 void crn_profile_end(cairn_profile *profile);
