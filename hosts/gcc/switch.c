@@ -48,28 +48,41 @@ static void unlock_switches(uint64_t before)
     crn_site_restore_signals(before);
 }
 
+/* The thread that forks holds the lock, and had this signal mask before. */
+static __thread bool holds __attribute__((tls_model("initial-exec")));
 static uint64_t mask_before_fork;
 
-static void hold_switches(void)
+static void before_fork_here(void)
 {
     uint64_t before;
     if (!page)
         return;
     lock_switches(&before);
     mask_before_fork = before;
+    holds = true;
 }
 
-static void let_switches_go(void)
+static void after_fork_here(void)
 {
-    if (page)
+    if (holds)
         unlock_switches(mask_before_fork);
+    holds = false;
+}
+
+/* The thread that writes the parent's capture does not exist in the child. */
+static void after_fork_in_child(void)
+{
+    if (holds && page->state == CAIRN_PRIV_SWITCH_ENDING)
+        page->state = CAIRN_PRIV_SWITCH_OFF;
+    again = false;
+    after_fork_here();
 }
 
 /* Before all other fork handlers of Cairn are registered, so that a fork takes this lock last: its
  * holder waits for no other lock. */
 __attribute__((constructor(101))) static void watch_forks_first(void)
 {
-    pthread_atfork(hold_switches, let_switches_go, let_switches_go);
+    pthread_atfork(before_fork_here, after_fork_here, after_fork_in_child);
 }
 
 /* ---- states; under the lock ---- */

@@ -85,17 +85,23 @@ static cairn_error write_capture(void)
 
 /* ---- the end ---- */
 
-/* Ends the period and writes its capture. Under the process's lock. */
-static void finish(void)
+/* Under the process's lock. */
+static void stop(void)
 {
     period.on = false;
     crn_process_show(NULL);
     cairn_profile_disable(period.profile);
     crn_profile_stop_threads(period.profile);
+}
+
+static void finish(void)
+{
     cairn_error error = write_capture();
     period.ended(error ? NULL : period.path, error);
 }
 
+/* Writes the capture without the process's lock, for which threads that end and forks would wait.
+ */
 static void *run(void *data)
 {
     enum { WAIT_NS = 500000000 };
@@ -103,9 +109,12 @@ static void *run(void *data)
     while (goes_on && !__atomic_load_n(&period.asked, __ATOMIC_ACQUIRE))
         goes_on = crn_helper_wait(&period.helper, crn_clock_monotonic() + WAIT_NS);
     crn_process_lock();
-    if (period.on && __atomic_load_n(&period.asked, __ATOMIC_ACQUIRE))
-        finish();
+    bool stops = period.on && __atomic_load_n(&period.asked, __ATOMIC_ACQUIRE);
+    if (stops)
+        stop();
     crn_process_unlock();
+    if (stops)
+        finish();
     return data;
 }
 
@@ -136,8 +145,10 @@ static bool end_process(void)
 {
     if (!period.on || period.inherited)
         return false;
-    if (crn_profile_locks_are_free(period.profile))
+    if (crn_profile_locks_are_free(period.profile)) {
+        stop();
         finish();
+    }
     return true;
 }
 
