@@ -190,7 +190,9 @@ static const crn_option gcc_options[] = {
     {"standby", .help = "Make a program that costs nothing until it is profiled, to be shipped",
      .more =
          "Without a profile a function executes four instructions more: two tests. A profiled run "
-         "takes longer than without this option.",
+         "takes longer than without this option. With CAIRN_SWITCH=USR2 in the program's "
+         "environment "
+         "that signal, or cairn attach, switches recording on and off while it runs.",
      .flag = &given.standby},
     {"lean", .argument = "CAPTURE", .optional = true,
      .help = "Count the functions that are called most, but do not enter them: exact counts at a "
