@@ -96,7 +96,7 @@ LIBRARIES = [
     (r"(protobuf-c/.*|.*\.pb-c\.h)$", ["src/formats", "tests"]),
     (r"(elfutils/.*|dwarf\.h|gelf\.h|libelf\.h|libiberty/demangle\.h)$",
      ["src/symbols", "hosts/gcc", "bench"]),
-    (r"(gcc-plugin|plugin-version|tree-pass)\.h$", ["hosts/gcc"]),
+    (r"(gcc-plugin|plugin-version|tree-pass)\.h$", ["hosts/gcc", "bench"]),
     (r"(curses|term)\.h$", ["cli"]),
     (r"microhttpd\.h$", ["cli"]),
     (r"(curl/curl|xxhash)\.h$", ["src/fleet"]),
