@@ -19,20 +19,23 @@
 #include <map>
 #include <string>
 
+/* The order of these headers matters. */
+/* clang-format off */
+#include "gcc-plugin.h"
+#include "tree.h"
 #include "basic-block.h"
+#include "gimple.h"
+#include "gimple-iterator.h"
 #include "cgraph.h"
 #include "context.h"
 #include "diagnostic-core.h"
-#include "gcc-plugin.h"
-#include "gimple-iterator.h"
-#include "gimple.h"
 #include "options.h"
 #include "ssa.h"
 #include "stringpool.h"
 #include "tree-cfg.h"
 #include "tree-pass.h"
-#include "tree.h"
 #include "varasm.h"
+/* clang-format on */
 
 #include "plugin-version.h"
 

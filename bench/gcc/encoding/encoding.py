@@ -99,8 +99,8 @@ def run(binary, program, folder, environment, before=()):
 
 def instructions(binary, program, folder, environment):
     _, messages = run(binary, program, folder, environment,
-                      ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"])
-    return int(re.search(r"Collected : (\d+)", messages).group(1))
+                      ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+    return int(re.search(r"I +refs: +([\d,]+)", messages).group(1).replace(",", ""))
 
 
 def build_with_cairn(tool, program, folder):
