@@ -239,8 +239,9 @@ tree look_up(sequence &into, unsigned HOST_WIDE_INT own, const char *slow, const
         text += "\tmovabsq\t$" + std::to_string(own) + ", %1\n\taddq\t%1, %0\n";
     else if (own)
         text += "\taddq\t$" + std::to_string(own) + ", %0\n";
-    text += "\timull\t$-1640531535, %k0, %k1\n\tshrl\t$" + std::to_string(32 - bits) +
-            ", %k1\n\tshll\t$4, %k1\n\taddq\t%%fs:crn_encoding_table@tpoff, %1\n"
+    text += "\timulq\t$-1640531535, %0, %1\n\tshrq\t$20, %1\n\tandl\t$" +
+            std::to_string(((1 << bits) - 1) << 4) +
+            ", %k1\n\taddq\t%%fs:crn_encoding_table@tpoff, %1\n"
             "\tcmpq\t%0, (%1)\n\tjne\t1f\n"
             "2:\t" +
             then +

@@ -47,8 +47,9 @@ class Encoded:
     def _make(self, name, *arguments):
         plugin = os.path.join(self.parts, "encoding.so")
         front = ["gcc", "-fplugin=" + plugin] + ["-fplugin-arg-encoding-" + each for each in arguments]
-        made = self.path("runtime-%d.o" % self.bits)
+        made = self.path("runtime.o")
         subprocess.run(["gcc", "-O2", "-mgeneral-regs-only", "-DBITS=%d" % self.bits, "-c",
+                        "-DSTRIDE=%dUL" % (self.numbers.stride if self.numbers else 1),
                         os.path.join(HERE, "runtime.c"), "-o", made], check=True)
         program = dict(self.program, options=self.program["options"] + [made])
         if measure.make(program, front, self.path(name)) is None:

@@ -17,8 +17,7 @@ import collections
 import struct
 import sys
 
-LIMIT = 1 << 31 # constants fit into an instruction
-STRIDE = (1 << 40) + 0x9E3779B1 # as in runtime.c
+LIMIT = 1 << 48
 
 
 class Graph:
@@ -109,8 +108,7 @@ class Numbers:
                 self.keys[owner] = next_key
                 self.begins.append((next_key, owner, function))
                 next_key += self.size[function]
-        if next_key > 1 << 40:
-            raise SystemExit("the program has too many paths")
+        self.stride = next_key | 1 # numbers that begin at a push are so far apart
 
     def write(self, path):
         with open(path, "w", encoding="utf-8") as file:
@@ -151,13 +149,13 @@ class Decoder:
         self.pushed, self.counts = {}, {}
         for key, value in table.items():
             if "#" in self.owner(key)[0]:
-                self.pushed[value // STRIDE] = key
+                self.pushed[value // self.numbers.stride] = key
             else:
                 self.counts[key] = value
 
     def owner(self, key):
         """(function or site, function, number, number of the push)"""
-        base, rest = divmod(key, STRIDE)
+        base, rest = divmod(key, self.numbers.stride)
         begin, owner, function = self.numbers.begins[bisect.bisect(self.begins, rest) - 1]
         return owner, function, rest - begin, base
 

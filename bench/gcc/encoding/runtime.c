@@ -2,7 +2,8 @@
  *
  * What programs of encoding.cc are linked with: the number, the stack of pushes, and the table of
  * counts. The table is the file ENCODING_OUT, if that is set, and survives the process; paths.py
- * reads it. One thread, and a fixed size: the program ends if the table is full.
+ * reads it. One thread, and a fixed size: the program ends if the table or the
+ * numbers do not suffice.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,12 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Numbers that begin at a push are so far apart. The difference is odd in its low half, which the
- * table's hash is of. */
-#define STRIDE ((1UL << 40) + 0x9E3779B1)
-
-#ifndef BITS
-#define BITS 18
+#if !defined(STRIDE) || !defined(BITS)
+#error "encoding.py gives the distance between numbers that begin at a push, and the table's size"
 #endif
 #define ENTRIES (1UL << BITS)
 
@@ -55,8 +52,8 @@ static entry *find(uint64_t key, entry *home, int is_push)
     entry found = *each;
     if (!found.key) {
         found = (entry){key, is_push ? ++bases * STRIDE : 0};
-        if (++used > ENTRIES / 4 * 3) {
-            (void)!write(2, "the table of contexts is full\n", 30);
+        if (++used > ENTRIES / 4 * 3 || bases > UINT64_MAX / STRIDE - 1) {
+            (void)!write(2, "too many contexts\n", 18);
             abort();
         }
     }
