@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Gives constants to the calls that encoding.cc has written down, and decodes what programs count.
 
-Usage: paths.py GRAPH NUMBERS [WEIGHTS]
-GRAPH is what encoding.cc writes; NUMBERS is what it reads. WEIGHTS is a line for each call site with
-the number of its calls: of the calls of a function the most frequent one gets 0, and no code.
+Weights are numbers of calls by call site: of the calls of a function the most frequent one gets 0,
+and no code.
 
 A function is a *head* if a path may begin there: main, functions whose address is taken, and targets
 of calls that close a cycle. A head's own path has the number 0; a path through an edge has the
@@ -15,9 +13,8 @@ keys, as large as it has numbers.
 import bisect
 import collections
 import struct
-import sys
 
-LIMIT = 1 << 48
+LIMIT = 1 << 48 # so that 64 bits have room for pushes
 
 
 class Graph:
@@ -205,17 +202,3 @@ class Decoder:
 def read_table(path):
     with open(path, "rb") as file:
         return {key: value for key, value in struct.iter_unpack("<QQ", file.read()) if key}
-
-
-def main():
-    weights = {}
-    if len(sys.argv) > 3:
-        with open(sys.argv[3], encoding="utf-8") as file:
-            weights = {site: int(count) for site, count in map(str.split, file)}
-    numbers = Numbers(Graph(sys.argv[1]), weights)
-    numbers.write(sys.argv[2])
-    print(numbers.summary())
-
-
-if __name__ == "__main__":
-    main()
