@@ -2,6 +2,7 @@
 #include "runtime/helper.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,20 +53,22 @@ static void *run_counted(void *data)
     pthread_setname_np(pthread_self(), helper->name);
     helper->apart = helper->kept && crn_thread_leave_files();
     helper->run(helper->data);
+    sigset_t mask = helper->mask;
     helper->over = true;
-    pthread_mutex_unlock(&helper->lock);
+    pthread_mutex_unlock(&helper->lock); /* the struct may be gone from now on */
     cairn_priv_thread_is_ours(false);
-    pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }
 
 static void *keep(void *data)
 {
     crn_helper *helper = data;
+    sigset_t mask = helper->mask;
     cairn_priv_thread_is_ours(true);
     pthread_join(helper->thread, NULL);
     cairn_priv_thread_is_ours(false);
-    pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }
 
@@ -104,7 +107,8 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     helper->data = data;
     helper->name = name;
     helper->next_look = crn_clock_monotonic() + LOOK_NS;
-    helper->stop = helper->kept = helper->apart = helper->over = helper->halted = false;
+    helper->stop = helper->kept = helper->apart = helper->over = helper->halted = helper->detached =
+        false;
     pthread_mutex_lock(&helper->lock);
     bool started = start_thread(helper, &helper->thread, run_counted);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
@@ -168,13 +172,32 @@ static void join(pthread_t thread)
         pthread_join(thread, NULL);
 }
 
+/* The thread that ends last: a keeper joins the helper. */
+static pthread_t last_of(const crn_helper *helper)
+{
+    return helper->kept ? helper->keeper : helper->thread;
+}
+
+/* Waits until a detached helper no longer uses the struct. */
+static void wait_until_over(crn_helper *helper)
+{
+    for (bool over = false; !over; sched_yield()) {
+        pthread_mutex_lock(&helper->lock);
+        over = helper->over;
+        pthread_mutex_unlock(&helper->lock);
+    }
+}
+
 void crn_helper_stop(crn_helper *helper)
 {
     if (!crn_helper_runs(helper))
         return;
     __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
     sem_post(&helper->wake);
-    join(helper->kept ? helper->keeper : helper->thread);
+    if (helper->detached)
+        wait_until_over(helper);
+    else
+        join(last_of(helper));
     forget(helper);
 }
 
@@ -195,6 +218,7 @@ void crn_helper_let_end(crn_helper *helper)
     if (!helper->halted)
         return;
     helper->halted = false;
+    helper->detached = pthread_detach(last_of(helper)) == 0;
     __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&helper->lock);
 }

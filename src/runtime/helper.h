@@ -26,10 +26,11 @@ typedef struct crn_helper {
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
     bool kept;
-    bool stop;   /* atomic */
-    bool apart;  /* the helper has a file table of its own */
-    bool over;   /* `run` has returned. Under lock */
-    bool halted; /* the thread that called crn_helper_halt has the lock */
+    bool stop;     /* atomic */
+    bool apart;    /* the helper has a file table of its own */
+    bool over;     /* `run` has returned. Under lock */
+    bool halted;   /* the thread that called crn_helper_halt has the lock */
+    bool detached; /* nobody joins the thread: crn_helper_let_end */
 } crn_helper;
 
 /* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `apart` gives the thread a
@@ -59,7 +60,8 @@ void crn_helper_stop(crn_helper *helper);
  * remain, of the helper and its keeper. */
 unsigned crn_helper_halt(crn_helper *helper);
 
-/* Tells a halted helper to end, when it next wakes up. crn_helper_stop may still wait for that. */
+/* Tells a halted helper to end, when it next wakes up, and detaches it. crn_helper_stop may still
+ * wait for that. */
 void crn_helper_let_end(crn_helper *helper);
 
 /* Sets the number of helper threads to 0 in a child of fork, which has none of the parent's. */
