@@ -50,7 +50,6 @@ static void *run_counted(void *data)
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
     pthread_mutex_lock(&helper->lock); /* waits until crn_helper_start has completed the struct */
-    pthread_setname_np(pthread_self(), helper->name);
     helper->apart = helper->kept && crn_thread_leave_files();
     helper->run(helper->data);
     sigset_t mask = helper->mask;
@@ -105,12 +104,13 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     sem_init(&helper->wake, 0, 0);
     helper->run = run;
     helper->data = data;
-    helper->name = name;
     helper->next_look = crn_clock_monotonic() + LOOK_NS;
     helper->stop = helper->kept = helper->apart = helper->over = helper->halted = helper->detached =
         false;
     pthread_mutex_lock(&helper->lock);
     bool started = start_thread(helper, &helper->thread, run_counted);
+    if (started) /* here, so that the program never sees it without its name */
+        pthread_setname_np(helper->thread, name);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
     if (helper->kept)
         pthread_setname_np(helper->keeper, "cairn-files");

@@ -21,7 +21,6 @@ typedef struct crn_helper {
     sem_t wake;
     void *(*run)(void *);
     void *data;
-    const char *name;
     sigset_t mask;      /* signal mask of the starter */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
