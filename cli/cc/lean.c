@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/cc/cc.h"
 #include "cli/common/cli.h"
 #include "profile/profile.h"
@@ -21,9 +22,7 @@ static const uint64_t *calls_of; /* by block, while blocks are sorted */
 static int by_calls(const void *a, const void *b)
 {
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    if (calls_of[one] != calls_of[other])
-        return calls_of[one] < calls_of[other] ? 1 : -1;
-    return one < other ? -1 : one > other;
+    return CRN_ORDER(calls_of[other], calls_of[one]) ?: CRN_ORDER(one, other);
 }
 
 /* Writes the functions with most calls, up to CRN_LEAN_SHARE of all calls. */

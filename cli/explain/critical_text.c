@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/terminal.h"
 #include "cli/common/texts.h"
 #include "critical.h"
@@ -94,9 +95,7 @@ static int compare_lengths(const void *left, const void *right, void *steps)
     const crn_path_step *one = (const crn_path_step *)steps + a;
     const crn_path_step *other = (const crn_path_step *)steps + b;
     uint64_t its = one->end - one->start, others = other->end - other->start;
-    if (its != others)
-        return its > others ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(others, its) ?: CRN_ORDER(a, b);
 }
 
 /* Returns, by step, 1 if it is one of the `top` longest. */

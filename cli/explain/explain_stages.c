@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain.h"
 
 static int compare_stages(const void *left, const void *right)
 {
     const crn_explain_stage *a = left, *b = right;
-    if (a->mean != b->mean)
-        return a->mean > b->mean ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->mean, a->mean) ?: CRN_ORDER(a->block, b->block);
 }
 
 static void add_part(crn_explain_stage *stage, const crn_explain_part *part)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/terminal.h"
 #include "cli/common/texts.h"
 #include "explain.h"
@@ -75,17 +76,13 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (a->weight != b->weight)
-        return a->weight > b->weight ? -1 : 1;
-    return a->part < b->part ? -1 : 1;
+    return CRN_ORDER(b->weight, a->weight) ?: CRN_ORDER(a->part, b->part);
 }
 
 static int compare_sizes(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (fabs(a->weight) != fabs(b->weight))
-        return fabs(a->weight) > fabs(b->weight) ? -1 : 1;
-    return a->part < b->part ? -1 : 1;
+    return CRN_ORDER(fabs(b->weight), fabs(a->weight)) ?: CRN_ORDER(a->part, b->part);
 }
 
 /* Chooses the `top` parts with the largest weights by magnitude, and sorts them by weight. Returns

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
 
@@ -65,9 +66,7 @@ typedef struct ranked {
 static int by_cost(const void *one, const void *other)
 {
     const ranked *a = one, *b = other;
-    if (a->cost != b->cost)
-        return a->cost < b->cost ? 1 : -1;
-    return (a->block > b->block) - (a->block < b->block);
+    return CRN_ORDER(b->cost, a->cost) ?: CRN_ORDER(a->block, b->block);
 }
 
 /* Prints lines of a metric. Functions with equal names share a line. */

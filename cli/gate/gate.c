@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "gate.h"
 
 typedef struct judging {
@@ -93,7 +94,7 @@ static int compare_changes(const void *left, const void *right)
     y = y < 0 ? -y : y;
     if (strcmp(a->what, b->what) != 0) /* cost before calls */
         return strcmp(a->what, "calls") == 0 ? 1 : -1;
-    return x < y ? 1 : x > y ? -1 : strcmp(a->path, b->path);
+    return CRN_ORDER(y, x) ?: strcmp(a->path, b->path);
 }
 
 crn_gate crn_gate_judge(const crn_baseline *baseline, const crn_profile *reduced)

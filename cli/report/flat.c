@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/terminal.h"
 #include "profile/profile.h"
 #include "report.h"
@@ -24,24 +25,24 @@ static int compare_blocks(const void *left, const void *right, void *data)
     const order *order = data;
     const crn_flat *flat = order->flat;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int self = crn_report_falling(flat->cost[0].self[a], flat->cost[0].self[b]);
-    int inclusive = crn_report_falling(flat->cost[0].inclusive[a], flat->cost[0].inclusive[b]);
-    int calls = crn_report_falling(flat->calls.self[a], flat->calls.self[b]);
+    int self = CRN_ORDER(flat->cost[0].self[b], flat->cost[0].self[a]);
+    int inclusive = CRN_ORDER(flat->cost[0].inclusive[b], flat->cost[0].inclusive[a]);
+    int calls = CRN_ORDER(flat->calls.self[b], flat->calls.self[a]);
     int result = 0;
     switch (order->report->sort) {
     case CRN_SORT_SELF:
-        result = self ? self : inclusive ? inclusive : calls;
+        result = self ?: inclusive ?: calls;
         break;
     case CRN_SORT_INCLUSIVE:
-        result = inclusive ? inclusive : self ? self : calls;
+        result = inclusive ?: self ?: calls;
         break;
     case CRN_SORT_CALLS:
-        result = calls ? calls : self ? self : inclusive;
+        result = calls ?: self ?: inclusive;
         break;
     case CRN_SORT_NAME:
         break;
     }
-    return result ? result : crn_report_compare_names(order->report, a, b);
+    return result ?: crn_report_compare_names(order->report, a, b);
 }
 
 /* Returns true for a block with cost or calls; for the root only with cost. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "cli/common/table.h"
 #include "profile/profile.h"
 
@@ -172,16 +173,17 @@ static inline void crn_unshown_add(crn_unshown *rest, bool unwanted, uint64_t se
     *(unwanted ? &rest->unwanted_self : &rest->hidden_self) += self;
 }
 
-/* Compares two figures for qsort, the largest first. */
-static inline int crn_report_falling(uint64_t a, uint64_t b)
+/* Returns the contexts that the report is about, by context; NULL: all. Free it with crn_free. */
+static inline uint8_t *crn_report_kept(const crn_report *report)
 {
-    return a < b ? 1 : a > b ? -1 : 0;
+    return crn_sequence_select(report->profile, report->focused ? &report->focus : NULL,
+                               report->drops, report->drop_count);
 }
 
 static inline int crn_report_compare_names(const crn_report *report, uint32_t a, uint32_t b)
 {
-    int result = strcmp(report->profile->blocks[a].name, report->profile->blocks[b].name);
-    return result ? result : a < b ? -1 : a > b;
+    const crn_block_info *blocks = report->profile->blocks;
+    return strcmp(blocks[a].name, blocks[b].name) ?: CRN_ORDER(a, b);
 }
 
 /* Returns true if the block may have a row. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/terminal.h"
 #include "report.h"
 
@@ -21,13 +22,12 @@ static int compare_blocks(const void *left, const void *right, void *data)
     const order *order = data;
     const crn_stack_view *view = order->view;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int self = crn_report_falling(view->stack.current[a], view->stack.current[b]);
-    int inclusive = crn_report_falling(view->inclusive[a], view->inclusive[b]);
+    int self = CRN_ORDER(view->stack.current[b], view->stack.current[a]);
+    int inclusive = CRN_ORDER(view->inclusive[b], view->inclusive[a]);
     int result = order->report->sort == CRN_SORT_NAME        ? 0
-                 : order->report->sort == CRN_SORT_INCLUSIVE ? (inclusive ? inclusive : self)
-                 : self                                      ? self
-                                                             : inclusive;
-    return result ? result : crn_report_compare_names(order->report, a, b);
+                 : order->report->sort == CRN_SORT_INCLUSIVE ? inclusive ?: self
+                                                             : self ?: inclusive;
+    return result ?: crn_report_compare_names(order->report, a, b);
 }
 
 crn_stack_view crn_stack_view_make(const crn_report *report)

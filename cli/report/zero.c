@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/terminal.h"
 #include "report.h"
 
@@ -15,14 +16,11 @@ static int compare_places(const void *left, const void *right, void *data)
     const crn_profile *profile = data;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const crn_block_info *one = &profile->blocks[a], *other = &profile->blocks[b];
-    int files = strcmp(one->file, other->file), names = strcmp(one->name, other->name);
-    if (files)
-        return files;
-    if (one->line != other->line)
-        return one->line < other->line ? -1 : 1;
-    if (one->column != other->column)
-        return one->column < other->column ? -1 : 1;
-    return names ? names : a < b ? -1 : a > b;
+    return strcmp(one->file, other->file)
+               ?: CRN_ORDER(one->line, other->line)
+               ?: CRN_ORDER(one->column, other->column)
+               ?: strcmp(one->name, other->name)
+               ?: CRN_ORDER(a, b);
 }
 
 /* Returns, by block, 1 if it, or a block that it called, has calls or cost. Free it with

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/cli.h"
 
 const double crn_latency_shares[CRN_LATENCY_SHARES] = {0.5, 0.9, 0.99};
@@ -37,17 +38,13 @@ static int compare_lengths(const void *left, const void *right, void *data)
 {
     const crn_latency_row *rows = data;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (rows[a].length != rows[b].length)
-        return rows[a].length > rows[b].length ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(rows[b].length, rows[a].length) ?: CRN_ORDER(a, b);
 }
 
 static int compare_parts(const void *left, const void *right)
 {
     const crn_latency_part *a = left, *b = right;
-    if (a->length != b->length)
-        return a->length > b->length ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->length, a->length) ?: CRN_ORDER(a->block, b->block);
 }
 
 static void add_parts(const crn_latency_report *report, const crn_latency_row *row,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "cli/common/progress.h"
@@ -68,9 +69,7 @@ static int compare_lines(const void *left, const void *right)
         return a_block ? -1 : 1;
     if (!a_block && a->spread->key != b->spread->key)
         return a->spread->key < b->spread->key ? -1 : 1;
-    if (a->figure != b->figure)
-        return a->figure > b->figure ? -1 : 1;
-    return a->spread < b->spread ? -1 : a->spread > b->spread;
+    return CRN_ORDER(b->figure, a->figure) ?: CRN_ORDER(a->spread, b->spread);
 }
 
 static uint32_t block_of(const view *view, const crn_spread *spread)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/profile.h"
 #include "top.h"
 
@@ -72,7 +73,7 @@ typedef struct order {
 
 static int falling(uint64_t a, uint64_t b)
 {
-    return a < b ? 1 : a > b ? -1 : 0;
+    return CRN_ORDER(b, a);
 }
 
 /* Rounds to a tenth of a percent, as shown, so that rows which look equal keep their order. */
@@ -106,9 +107,7 @@ static int compare_rows(const void *left, const void *right, void *data)
     const order *order = data;
     int result = order->sort == CRN_TOP_BY_NAME ? strcmp(a->block->name, b->block->name)
                                                 : compare_amounts(a, b, order);
-    if (!result)
-        result = strcmp(a->block->name, b->block->name);
-    return result ? result : a->identity < b->identity ? -1 : a->identity > b->identity;
+    return result ?: strcmp(a->block->name, b->block->name) ?: CRN_ORDER(a->identity, b->identity);
 }
 
 /* Sorts the rows from `first` on, and drops those beyond choice->most. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/profile.h"
 #include "top.h"
 
@@ -21,7 +22,7 @@ enum { ROWS_MOST = 20000, LEVELS = 62 };
 static int compare_folds(const void *left, const void *right)
 {
     const crn_top_fold *a = left, *b = right;
-    return a->identity < b->identity ? -1 : a->identity > b->identity;
+    return CRN_ORDER(a->identity, b->identity);
 }
 
 const crn_top_fold *crn_top_fold_get(const crn_top_choice *choice, uint64_t identity)
@@ -125,9 +126,7 @@ static void find_matching(layout *layout)
 static int compare_children(const void *left, const void *right)
 {
     const child *a = left, *b = right;
-    if (a->order != b->order)
-        return a->order < b->order ? 1 : -1;
-    return a->context < b->context ? -1 : a->context > b->context;
+    return CRN_ORDER(b->order, a->order) ?: CRN_ORDER(a->context, b->context);
 }
 
 /* Returns the sort key of siblings. For rates it is a rounded percentage: equals keep the order of

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "cli/common/source_text.h"
@@ -30,9 +31,7 @@ static int compare_nodes(const void *left, const void *right, void *data)
 {
     const crn_block_cost *cost = ((const node_order *)data)->cost;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (cost->inclusive[a] != cost->inclusive[b])
-        return cost->inclusive[a] < cost->inclusive[b] ? 1 : -1;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(cost->inclusive[b], cost->inclusive[a]) ?: CRN_ORDER(a, b);
 }
 
 static json_t *node_json(const crn_report *report, const crn_block_cost *cost,

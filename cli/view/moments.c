@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "view.h"
@@ -18,9 +19,7 @@ static int compare_events(const void *left, const void *right)
 {
     const crn_span_event *a = *(const crn_span_event *const *)left;
     const crn_span_event *b = *(const crn_span_event *const *)right;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(a->at, b->at) ?: CRN_ORDER(a, b);
 }
 
 static json_t *event_json(const crn_trace *trace, const crn_span_event *event)

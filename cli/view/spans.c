@@ -11,6 +11,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "profile/profile.h"
@@ -327,9 +328,7 @@ bool crn_view_timeline(FILE *out, crn_view *view, const crn_view_query *query)
 static int compare_bars(const void *left, const void *right)
 {
     const crn_chart_bar *a = left, *b = right;
-    if (a->busy != b->busy)
-        return a->busy < b->busy ? 1 : -1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(b->busy, a->busy) ?: CRN_ORDER(a->span, b->span);
 }
 
 uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t most,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
@@ -139,7 +140,7 @@ static int compare_names(const void *left, const void *right)
 static int compare_costs(const void *left, const void *right)
 {
     const source *a = left, *b = right;
-    return a->self != b->self ? (a->self < b->self ? 1 : -1) : strcmp(a->name, b->name);
+    return CRN_ORDER(b->self, a->self) ?: strcmp(a->name, b->name);
 }
 
 /* Lists the files of blocks, the one with the most self cost first. */

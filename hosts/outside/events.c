@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "sampler.h"
 
 enum {
@@ -125,13 +126,13 @@ static bool map_ring(ring *ring, int file, size_t *pages)
 static int by_id(const void *one, const void *other)
 {
     uint64_t a = ((const owner *)one)->id, b = ((const owner *)other)->id;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(a, b);
 }
 
 static int by_number(const void *one, const void *other)
 {
     pid_t a = *(const pid_t *)one, b = *(const pid_t *)other;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(a, b);
 }
 
 /* Opens a thread's events on all processors. Returns false, with errno, if the kernel refuses; a
@@ -387,9 +388,7 @@ static void copy_ring(crn_events *events, ring *ring)
 static int by_time(const void *one, const void *other)
 {
     const waiting *a = one, *b = other;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    return CRN_ORDER(a->time, b->time) ?: CRN_ORDER(a->order, b->order);
 }
 
 /* Returns true if the event `id` is inherited, although the thread has events of its own. */

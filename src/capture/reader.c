@@ -11,6 +11,7 @@
 #include <cairn/hot.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/sampled_path.h"
 
 /* Reads `size` bytes, or fewer at the end of the file. Returns their number; on an error returns -1
@@ -66,13 +67,10 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
 static int compare_chunks(const void *left, const void *right)
 {
     const crn_disk_chunk *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->metric != b->metric)
-        return a->metric < b->metric ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return CRN_ORDER(a->kind, b->kind)
+               ?: CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->metric, b->metric)
+               ?: CRN_ORDER(a->place, b->place);
 }
 
 /* Adds the chunks of a directory, cut at the end of the file. Returns false if out of memory. */

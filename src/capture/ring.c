@@ -7,6 +7,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 
 enum {
@@ -62,9 +63,7 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    return CRN_ORDER(a->part, b->part) ?: CRN_ORDER(a->at, b->at);
 }
 
 /* Sorts the used parts by number, which is by time. Of two parts with one number keeps the first.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* The interval of a child, relative to the begin of its parent. */
 typedef struct crn_child_run {
@@ -22,7 +23,7 @@ static void add(crn_child_sums *sums, uint32_t block, double duration, double ti
 static int compare_ends(const void *left, const void *right)
 {
     const run *const *a = left, *const *b = right;
-    return (*a)->end < (*b)->end ? -1 : (*a)->end > (*b)->end;
+    return CRN_ORDER((*a)->end, (*b)->end);
 }
 
 /* Gives each child its share of the time. A shared clock advances at 1/k of the real rate while k

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/moments.h"
 
 /* Predecessors of a moment other than a link: its lane, or nothing known. */
@@ -89,9 +90,7 @@ static int compare_late(const void *left, const void *right, void *moments)
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const crn_moment *one = (const crn_moment *)moments + a;
     const crn_moment *other = (const crn_moment *)moments + b;
-    if (one->time != other->time)
-        return one->time > other->time ? -1 : 1;
-    return a > b ? -1 : a < b;
+    return CRN_ORDER(other->time, one->time) ?: CRN_ORDER(b, a);
 }
 
 /* Handles moments in cycles, which spans without duration or a damaged file can cause: their lanes
@@ -237,11 +236,9 @@ static void turn_round(crn_critical *critical)
 static int compare_rows(const void *left, const void *right)
 {
     const crn_critical_row *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time > b->time ? -1 : 1;
-    if (a->slack != b->slack)
-        return a->slack < b->slack ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->time, a->time)
+               ?: CRN_ORDER(a->slack, b->slack)
+               ?: CRN_ORDER(a->block, b->block);
 }
 
 static void make_rows(working *working)

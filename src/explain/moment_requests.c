@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 #define NONE CRN_SPAN_NONE
 
@@ -157,15 +158,11 @@ static void request_children(request_builder *request_builder, const uint8_t *ex
 static int compare_requests(const void *left, const void *right)
 {
     const crn_moment_request *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->span != b->span)
-        return a->span < b->span ? -1 : 1;
-    return a->other < b->other ? -1 : a->other > b->other;
+    return CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->time, b->time)
+               ?: CRN_ORDER(a->kind, b->kind)
+               ?: CRN_ORDER(a->span, b->span)
+               ?: CRN_ORDER(a->other, b->other);
 }
 
 crn_moment_requests crn_moment_requests_make(const crn_spans *spans, const uint32_t *order)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/moment_requests.h"
 
 #define NONE CRN_SPAN_NONE
@@ -177,11 +178,9 @@ static int compare_starts(const void *left, const void *right, void *spans)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const crn_span *one = (const crn_span *)spans + a, *other = (const crn_span *)spans + b;
-    if (one->lane != other->lane)
-        return one->lane < other->lane ? -1 : 1;
-    if (one->start != other->start)
-        return one->start < other->start ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(one->lane, other->lane)
+               ?: CRN_ORDER(one->start, other->start)
+               ?: CRN_ORDER(a, b);
 }
 
 /* Orders spans by end. Of spans that end together, the last to begin ends first. */
@@ -189,11 +188,9 @@ static int compare_ends(const void *left, const void *right, void *spans)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const crn_span *one = (const crn_span *)spans + a, *other = (const crn_span *)spans + b;
-    if (one->end != other->end)
-        return one->end < other->end ? -1 : 1;
-    if (one->start != other->start)
-        return one->start > other->start ? -1 : 1;
-    return a > b ? -1 : a < b;
+    return CRN_ORDER(one->end, other->end)
+               ?: CRN_ORDER(other->start, one->start)
+               ?: CRN_ORDER(b, a);
 }
 
 static void order_spans(building *building)
@@ -276,11 +273,7 @@ static void walk_lane(building *building, const uint32_t *starts, uint32_t count
 static int compare_links(const void *left, const void *right)
 {
     const crn_link_to *a = left, *b = right;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (int)a->via - (int)b->via;
+    return CRN_ORDER(a->to, b->to) ?: CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->via, b->via);
 }
 
 static void add_link(building *building, uint32_t from, uint32_t to, crn_path_via via)

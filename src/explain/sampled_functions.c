@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/bits.h"
 #include "spans/spans.h"
 
@@ -112,9 +113,7 @@ typedef struct kept_path {
 static int compare_extras(const void *left, const void *right)
 {
     const kept_path *a = left, *b = right;
-    if (a->extra != b->extra)
-        return a->extra < b->extra ? -1 : 1;
-    return (a->path < b->path) - (a->path > b->path);
+    return CRN_ORDER(a->extra, b->extra) ?: CRN_ORDER(b->path, a->path);
 }
 
 /* Links the kept callees of each path, the largest difference first. */

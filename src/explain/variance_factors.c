@@ -11,6 +11,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/variance_factors.h"
 
 /* Significance level for all tested factors together (Bonferroni). */
@@ -91,9 +92,7 @@ static void judge_non_attribute(factors *factors, crn_factor_kind kind)
 static int compare_keys(const void *left, const void *right)
 {
     const char *const *const *a = left, *const *const *b = right;
-    if (**a != **b)
-        return (uintptr_t) * *a < (uintptr_t) * *b ? -1 : 1;
-    return *a < *b ? -1 : *a > *b;
+    return CRN_ORDER((uintptr_t) * *a, (uintptr_t) * *b) ?: CRN_ORDER(*a, *b);
 }
 
 /* Maps keys to the first key with the same (interned) name. */
@@ -284,14 +283,11 @@ static void judge_attributes(factors *factors)
 static int compare_factors(const void *left, const void *right)
 {
     const crn_explain_factor *a = left, *b = right;
-    if (a->verdict != b->verdict)
-        return a->verdict < b->verdict ? -1 : 1;
-    if (a->explained != b->explained)
-        return a->explained > b->explained ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    int order = strcmp(a->name, b->name);
-    return order ? order : (int)a->number - (int)b->number;
+    return CRN_ORDER(a->verdict, b->verdict)
+               ?: CRN_ORDER(b->explained, a->explained)
+               ?: CRN_ORDER(a->kind, b->kind)
+               ?: strcmp(a->name, b->name)
+               ?: CRN_ORDER(a->number, b->number);
 }
 
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "explain/variance.h"
 
 static void find_quantiles(crn_explain *explain, const crn_explained *explained)
@@ -89,11 +90,9 @@ void crn_explain_lengths(crn_explain *explain, const crn_explained *explained, u
 static int compare_parts(const void *left, const void *right)
 {
     const crn_explain_part *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return (int)a->kind - (int)b->kind;
+    return CRN_ORDER(b->share, a->share)
+               ?: CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->kind, b->kind);
 }
 
 void crn_explain_sort_parts(crn_explain *explain)

@@ -9,6 +9,7 @@
 
 #include <cairn/span.h>
 
+#include "base/order.h"
 #include "explain/variance_factors.h"
 
 /* ---- values ---- */
@@ -73,9 +74,7 @@ static int compare_texts(const crn_factor *factor, uint32_t left, uint32_t right
 {
     const char *text = crn_factor_text(factor, left), *other = crn_factor_text(factor, right);
     int order = text == other ? 0 : strcmp(text, other);
-    if (order)
-        return order;
-    return factor->spans[left] < factor->spans[right] ? -1 : 1;
+    return order ?: CRN_ORDER(factor->spans[left], factor->spans[right]);
 }
 
 static bool are_alike(const crn_factor *factor, uint32_t left, uint32_t right)
@@ -239,7 +238,7 @@ static unsigned slot_of(const values *values, uint64_t key)
 static int compare_values(const void *left, const void *right)
 {
     const value *a = left, *b = right;
-    return a->key < b->key ? -1 : a->key > b->key;
+    return CRN_ORDER(a->key, b->key);
 }
 
 /* Finds the distinct values. Returns false if there are more than VALUES. */

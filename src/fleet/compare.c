@@ -8,6 +8,7 @@
 
 #include "base/interning.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/explain.h"
 
 /* ---- Welch's test ---- */
@@ -59,7 +60,7 @@ typedef struct ratio {
 static int by_ratio(const void *one, const void *other)
 {
     const ratio *a = one, *b = other;
-    return (a->ratio > b->ratio) - (a->ratio < b->ratio);
+    return CRN_ORDER(a->ratio, b->ratio);
 }
 
 /* Returns a run's slowness: the median, over unchanged functions and weighted by their means, of
@@ -101,10 +102,8 @@ static void divide_by_speed(const crn_fleet_costs *costs, double *values, const 
 static int by_p(const void *one, const void *other)
 {
     const crn_fleet_change *a = one, *b = other;
-    if (a->p != b->p)
-        return a->p > b->p ? 1 : -1;
-    double left = fabs(a->after - a->before), right = fabs(b->after - b->before);
-    return (left < right) - (left > right);
+    return CRN_ORDER(a->p, b->p)
+               ?: CRN_ORDER(fabs(b->after - b->before), fabs(a->after - a->before));
 }
 
 /* p values are multiplied by this where slowness was estimated from the same figures, which makes

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "fleet/fetching.h"
 
 enum { CONTEXTS_MAX = 1 << 28 };
@@ -344,7 +345,7 @@ static bool fetch_figures(crn_fetching *fetching)
 static int by_from(const void *one, const void *other)
 {
     const crn_profile_edge *a = one, *b = other;
-    return (a->from > b->from) - (a->from < b->from);
+    return CRN_ORDER(a->from, b->from);
 }
 
 /* Reads one column of a row's edges into the edges from `first` on. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 
 /* Limit on lexical parents in a name. */
@@ -99,8 +100,7 @@ static char *label_make(const crn_profile *profile, uint32_t block, int level)
 static int compare(const void *left, const void *right, void *labels)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int order = strcmp(((char **)labels)[a], ((char **)labels)[b]);
-    return order ? order : (a > b) - (a < b);
+    return strcmp(((char **)labels)[a], ((char **)labels)[b]) ?: CRN_ORDER(a, b);
 }
 
 /* Gives blocks with equal labels the longer label of `level`. Returns true if there were any. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "formats/formats.h"
 #include "formats/names.h"
@@ -197,9 +198,7 @@ static void put_level(void *data, uint32_t process, uint64_t time, uint32_t leve
 static int compare_times(const void *left, const void *right)
 {
     const crn_counter *a = left, *b = right;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->at, b->at) ?: CRN_ORDER(a->span, b->span);
 }
 
 static void put_counter(writer *writer, const crn_counter *counter)

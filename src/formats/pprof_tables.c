@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "formats/pprof.h"
 
 typedef struct function {
@@ -185,7 +186,7 @@ const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number)
 static int compare_ids(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
+    return CRN_ORDER(a, b);
 }
 
 static void table_sort(crn_pprof_table *table, size_t item_size)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/text.h"
 #include "formats/names.h"
@@ -175,9 +176,7 @@ typedef struct known_thread {
 static int compare_threads(const void *left, const void *right)
 {
     const known_thread *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->lane > b->lane) - (a->lane < b->lane);
+    return CRN_ORDER(a->thread, b->thread) ?: CRN_ORDER(a->lane, b->lane);
 }
 
 static void find_threads(crn_timeline *timeline)

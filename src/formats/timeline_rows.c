@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* ---- order ---- */
 
@@ -11,9 +12,7 @@ static int compare_starts(const void *left, const void *right, void *data)
 {
     const crn_span *spans = data;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (spans[a].start != spans[b].start)
-        return spans[a].start < spans[b].start ? -1 : 1;
-    return (a > b) - (a < b);
+    return CRN_ORDER(spans[a].start, spans[b].start) ?: CRN_ORDER(a, b);
 }
 
 /* Sorts the spans of a lane, which begins at index `first` of `order`, by begin. Returns the lane's
@@ -239,9 +238,7 @@ typedef struct change {
 static int compare_changes(const void *left, const void *right)
 {
     const change *a = left, *b = right;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return (a->time > b->time) - (a->time < b->time);
+    return CRN_ORDER(a->process, b->process) ?: CRN_ORDER(a->time, b->time);
 }
 
 typedef struct changes {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/diff.h"
 
 typedef struct entry {
@@ -26,36 +27,29 @@ typedef struct entry {
     uint32_t block, side;
 } entry;
 
-static int compare_numbers(uint32_t a, uint32_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int compare_levels(const void *left, const void *right)
 {
-    return compare_numbers(((const entry *)left)->level, ((const entry *)right)->level);
+    const entry *a = left, *b = right;
+    return CRN_ORDER(a->level, b->level);
 }
 
 static int compare_alike(const entry *a, const entry *b)
 {
-    int result = strcmp(a->name, b->name);
-    result = result ? result : strcmp(a->file, b->file);
-    return result ? result : compare_numbers(a->parent, b->parent);
+    return strcmp(a->name, b->name) ?: strcmp(a->file, b->file) ?: CRN_ORDER(a->parent, b->parent);
 }
 
 static int compare_places(const entry *a, const entry *b)
 {
-    int result = compare_numbers(a->info->line, b->info->line);
-    return result ? result : compare_numbers(a->info->column, b->info->column);
+    return CRN_ORDER(a->info->line, b->info->line) ?: CRN_ORDER(a->info->column, b->info->column);
 }
 
 static int compare_entries(const void *left, const void *right)
 {
     const entry *a = left, *b = right;
-    int result = compare_alike(a, b);
-    result = result ? result : compare_places(a, b);
-    result = result ? result : compare_numbers(a->side, b->side);
-    return result ? result : compare_numbers(a->block, b->block);
+    return compare_alike(a, b)
+               ?: compare_places(a, b)
+               ?: CRN_ORDER(a->side, b->side)
+               ?: CRN_ORDER(a->block, b->block);
 }
 
 /* Numbers blocks that are equal in name, file and parent: first pairs at the same line and column,

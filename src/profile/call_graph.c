@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/figures.h"
 
 /* Arrows while they are summed, with a hash table by caller and callee. */
@@ -96,13 +97,10 @@ static void add_edges(gathering *all, const uint8_t *kept)
 static int compare_arrows(const void *left, const void *right)
 {
     const crn_call_arrow *a = left, *b = right;
-    if (a->inclusive != b->inclusive)
-        return a->inclusive < b->inclusive ? 1 : -1;
-    if (a->calls != b->calls)
-        return a->calls < b->calls ? 1 : -1;
-    if (a->caller != b->caller)
-        return a->caller < b->caller ? -1 : 1;
-    return a->callee < b->callee ? -1 : a->callee > b->callee;
+    return CRN_ORDER(b->inclusive, a->inclusive)
+               ?: CRN_ORDER(b->calls, a->calls)
+               ?: CRN_ORDER(a->caller, b->caller)
+               ?: CRN_ORDER(a->callee, b->callee);
 }
 
 crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept,

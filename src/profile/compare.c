@@ -6,19 +6,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/figures.h"
-
-static int falling(double a, double b)
-{
-    return a < b ? 1 : a > b ? -1 : 0;
-}
 
 static int compare_rows(const void *left, const void *right)
 {
     const crn_compare_row *a = left, *b = right;
-    int sure = falling(fabs(a->sure), fabs(b->sure));
-    int apart = falling(fabs(a->apart), fabs(b->apart));
-    return sure ? sure : apart ? apart : a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(fabs(b->sure), fabs(a->sure))
+               ?: CRN_ORDER(fabs(b->apart), fabs(a->apart))
+               ?: CRN_ORDER(a->block, b->block);
 }
 
 static double share_of(uint64_t value, uint64_t total)

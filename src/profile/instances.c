@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* ---- names ---- */
 
@@ -135,16 +136,11 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    int files = strcmp(a->info->file, b->info->file), names;
-    if (files)
-        return files;
-    if (a->info->line != b->info->line)
-        return a->info->line < b->info->line ? -1 : 1;
-    if (a->info->column != b->info->column)
-        return a->info->column < b->info->column ? -1 : 1;
-    if ((names = strcmp(a->name, b->name)) != 0)
-        return names;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return strcmp(a->info->file, b->info->file)
+               ?: CRN_ORDER(a->info->line, b->info->line)
+               ?: CRN_ORDER(a->info->column, b->info->column)
+               ?: strcmp(a->name, b->name)
+               ?: CRN_ORDER(a->block, b->block);
 }
 
 static bool is_same(const place *a, const place *b)

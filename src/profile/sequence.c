@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/figures.h"
 #include "profile/occurrence.h"
 
@@ -109,11 +110,9 @@ static void add_cost(const gathering *all, crn_sequence_cost *cost, uint32_t con
 static int compare_neighbours(const void *left, const void *right)
 {
     const crn_neighbour *a = left, *b = right;
-    if (a->cost.inclusive != b->cost.inclusive)
-        return a->cost.inclusive < b->cost.inclusive ? 1 : -1;
-    if (a->cost.calls != b->cost.calls)
-        return a->cost.calls < b->cost.calls ? 1 : -1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->cost.inclusive, a->cost.inclusive)
+               ?: CRN_ORDER(b->cost.calls, a->cost.calls)
+               ?: CRN_ORDER(a->block, b->block);
 }
 
 static bool costs_anything(const crn_sequence_cost *cost)

@@ -4,17 +4,16 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/call_graph.h"
 #include "profile/figures.h"
 
 static int compare_arrows(const void *left, const void *right)
 {
     const crn_shown_arrow *a = left, *b = right;
-    if (a->caller != b->caller)
-        return a->caller < b->caller ? -1 : 1;
-    if (a->callee != b->callee)
-        return a->callee < b->callee ? -1 : 1;
-    return a->indirect - b->indirect;
+    return CRN_ORDER(a->caller, b->caller)
+               ?: CRN_ORDER(a->callee, b->callee)
+               ?: CRN_ORDER(a->indirect, b->indirect);
 }
 
 /* Returns, by context, the nearest context at or above it with a shown block; CRN_CONTEXT_NONE if
@@ -99,7 +98,7 @@ static void search_from(search *search, uint32_t start)
 static int compare_callers(const void *left, const void *right)
 {
     const crn_call_arrow *a = left, *b = right;
-    return a->caller < b->caller ? -1 : a->caller > b->caller;
+    return CRN_ORDER(a->caller, b->caller);
 }
 
 static crn_shown_graph search_all(const crn_profile *profile, const uint8_t *shown)

@@ -8,6 +8,7 @@
 #include <cairn/cairn.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "capture/reader.h"
 #include "profile/capture_texts.h"
 
@@ -74,19 +75,14 @@ uint64_t crn_spread_at(const crn_spread *spread, double share)
 
 /* ---- sums ---- */
 
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-    return left < right ? -1 : left > right;
-}
-
 static int compare_spreads(const void *left, const void *right)
 {
     const crn_spread *a = left, *b = right;
-    int order = compare_numbers(a->block, b->block);
-    order = order ? order : compare_numbers(a->kind, b->kind);
-    order = order ? order : compare_numbers(a->key, b->key);
-    order = order ? order : compare_numbers(a->value, b->value);
-    return order ? order : a->text && b->text ? strcmp(a->text, b->text) : 0;
+    int order = CRN_ORDER(a->block, b->block)
+                    ?: CRN_ORDER(a->kind, b->kind)
+                    ?: CRN_ORDER(a->key, b->key)
+                    ?: CRN_ORDER(a->value, b->value);
+    return order ?: a->text && b->text ? strcmp(a->text, b->text) : 0;
 }
 
 static void add_bars(crn_spread *into, const crn_spread *from)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/figures.h"
 
 typedef struct candidate {
@@ -13,24 +14,20 @@ typedef struct candidate {
 
 static int compare_contexts(const candidate *a, const candidate *b)
 {
-    return a->context < b->context ? -1 : a->context > b->context;
+    return CRN_ORDER(a->context, b->context);
 }
 
 /* Sorts by total, then by number, so that parents precede their descendants. */
 static int compare_totals(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return compare_contexts(a, b);
+    return CRN_ORDER(b->total, a->total) ?: compare_contexts(a, b);
 }
 
 static int compare_siblings(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
-    return compare_totals(left, right);
+    return CRN_ORDER(a->parent, b->parent) ?: compare_totals(left, right);
 }
 
 /* Returns, by context, 1 if the context or a descendant is kept. */

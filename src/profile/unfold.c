@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/figures.h"
 #include "profile/metric.h"
 
@@ -54,9 +55,7 @@ typedef struct unfolding {
 static int compare_calls(const void *left, const void *right)
 {
     const call *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->to, b->to);
 }
 
 static void add_call(unfolding *all, uint32_t from, uint32_t to, uint64_t count)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 /* ---- working lanes over time ---- */
@@ -115,11 +116,7 @@ static int32_t pass(changes *changes, uint64_t amount)
 static int compare_wakes(const void *left, const void *right)
 {
     const crn_wake *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->lane, b->lane) ?: CRN_ORDER(a->to, b->to);
 }
 
 /* Begin or end (`last`) of a wake-up. `spare`: time up to it in which a processor was free. */
@@ -133,7 +130,7 @@ typedef struct moment {
 static int compare_moments(const void *left, const void *right)
 {
     const moment *a = left, *b = right;
-    return a->time < b->time ? -1 : a->time > b->time;
+    return CRN_ORDER(a->time, b->time);
 }
 
 /* Sets `spare` of sorted moments. No lane works before the first or after the last change. */

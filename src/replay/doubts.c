@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "replay/program.h"
 
@@ -19,11 +20,9 @@ typedef struct item {
 static int compare_items(const void *left, const void *right)
 {
     const item *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->lane < b->lane ? -1 : a->lane > b->lane;
+    return CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->start, b->start)
+               ?: CRN_ORDER(a->lane, b->lane);
 }
 
 /* The spans with noted locks, sorted by begin. */
@@ -158,9 +157,7 @@ typedef struct giver {
 static int compare_starts(const void *left, const void *right)
 {
     const item *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return CRN_ORDER(a->block, b->block) ?: CRN_ORDER(a->start, b->start);
 }
 
 /* Returns true if a job of the kind ran at a moment. Jobs are sorted by kind and begin. */
@@ -228,9 +225,7 @@ typedef struct moment {
 static int compare_moments(const void *left, const void *right)
 {
     const moment *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->lane < b->lane ? -1 : a->lane > b->lane;
+    return CRN_ORDER(a->time, b->time) ?: CRN_ORDER(a->lane, b->lane);
 }
 
 /* For a block's begins, or ends: the number of events after idle or self time, and how many of

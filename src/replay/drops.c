@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "replay/program.h"
 
@@ -19,15 +20,13 @@ typedef struct handed {
 static int compare_handed(const void *left, const void *right)
 {
     const handed *a = left, *b = right;
-    if (a->taken != b->taken)
-        return a->taken < b->taken ? -1 : 1;
-    return a->job < b->job ? -1 : a->job > b->job;
+    return CRN_ORDER(a->taken, b->taken) ?: CRN_ORDER(a->job, b->job);
 }
 
 static int compare_to_end(const void *left, const void *right)
 {
     const handed *a = left, *b = right;
-    return a->to_end < b->to_end ? -1 : a->to_end > b->to_end;
+    return CRN_ORDER(a->to_end, b->to_end);
 }
 
 /* Returns the last job handed off up to a moment, or else the first job. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "replay/program.h"
 
@@ -60,12 +61,6 @@ static void add_jobs(crn_replay *replay)
 
 /* ---- edges ---- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Makes a begin gate, perhaps unused, for each span with edges to spans that it follows. */
 static void make_begin_gates(crn_replay *replay)
 {
@@ -75,7 +70,7 @@ static void make_begin_gates(crn_replay *replay)
         if (trace->edges[e].kind != CRN_EDGE_WAITS)
             from[count++] = trace->edges[e].from;
     if (count)
-        qsort(from, count, sizeof *from, compare_numbers);
+        qsort(from, count, sizeof *from, crn_order_uint32);
     replay->begin_gates = crn_calloc(count + (size_t)1, sizeof *replay->begin_gates);
     for (uint32_t i = 0; i < count; i++)
         if (!i || from[i] != from[i - 1])
@@ -176,9 +171,7 @@ typedef struct asked {
 static int compare_asked(const void *left, const void *right)
 {
     const asked *a = left, *b = right;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
-    return a->job < b->job ? -1 : a->job > b->job;
+    return CRN_ORDER(a->parent, b->parent) ?: CRN_ORDER(a->job, b->job);
 }
 
 /* Returns the end of the last job that a span handed off; UINT64_MAX if one of these jobs ran on
@@ -238,15 +231,11 @@ static void infer_waits(crn_replay *replay, const known *known)
 static int compare_points(const void *left, const void *right)
 {
     const crn_point *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->span != b->span)
-        return a->span < b->span ? -1 : 1;
-    return a->target < b->target ? -1 : a->target > b->target;
+    return CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->time, b->time)
+               ?: CRN_ORDER(a->kind, b->kind)
+               ?: CRN_ORDER(a->span, b->span)
+               ?: CRN_ORDER(a->target, b->target);
 }
 
 void crn_plan_edges(crn_replay *replay)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 const double crn_effect_factors[CRN_EFFECTS] = {0.9, 0.5, 0};
@@ -13,9 +14,7 @@ const double crn_effect_factors[CRN_EFFECTS] = {0.9, 0.5, 0};
 static int compare_work(const void *left, const void *right)
 {
     const crn_effect *a = left, *b = right;
-    if (a->work != b->work)
-        return a->work > b->work ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->work, a->work) ?: CRN_ORDER(a->block, b->block);
 }
 
 /* Compares predicted lengths at 100 % less, then at 50 %, then at 10 %. */

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 static int compare_handoff(const void *key, const void *element)
 {
     uint32_t span = *(const uint32_t *)key, other = ((const crn_span_handoff *)element)->span;
-    return span < other ? -1 : span > other;
+    return CRN_ORDER(span, other);
 }
 
 /* Returns the hand-off of a span; zeros if it is unknown. */
@@ -117,11 +118,7 @@ typedef struct moment {
 static int compare_moments(const void *left, const void *right)
 {
     const moment *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->job < b->job ? -1 : a->job > b->job;
+    return CRN_ORDER(a->kind, b->kind) ?: CRN_ORDER(a->time, b->time) ?: CRN_ORDER(a->job, b->job);
 }
 
 /* Finds when a queue of limited capacity had space for each of its jobs: when fewer than `capacity`

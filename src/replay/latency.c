@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 /* ---- lengths ---- */
@@ -65,12 +66,6 @@ void crn_lengths_free(crn_lengths *lengths)
     *lengths = (crn_lengths){0};
 }
 
-static int compare_lengths(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static uint64_t at_rank(const crn_lengths *lengths, unsigned percent)
 {
     uint64_t rank = ((uint64_t)lengths->count * percent + 99) / 100, passed = 0;
@@ -90,7 +85,7 @@ static crn_latency latency_of(const crn_lengths *lengths, uint64_t whole)
     if (!lengths->count)
         return latency;
     if (lengths->exact)
-        qsort(lengths->exact, lengths->count, sizeof *lengths->exact, compare_lengths);
+        qsort(lengths->exact, lengths->count, sizeof *lengths->exact, crn_order_uint64);
     latency.median = at_rank(lengths, 50);
     latency.p90 = at_rank(lengths, 90);
     latency.p99 = at_rank(lengths, 99);

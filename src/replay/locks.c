@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 typedef struct hold {
@@ -16,17 +17,15 @@ typedef struct hold {
 static int compare_holds(const void *left, const void *right)
 {
     const hold *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->start, b->start)
+               ?: CRN_ORDER(a->span, b->span);
 }
 
 static int compare_spans(const void *left, const void *right)
 {
     const crn_hold *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->span, b->span);
 }
 
 static uint32_t collect(const crn_replay *replay, hold *holds)

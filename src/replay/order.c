@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 void *crn_replay_grow(void *array, uint32_t count, uint32_t *room, size_t size)
@@ -23,11 +24,9 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->start, b->start)
+               ?: CRN_ORDER(a->span, b->span);
 }
 
 /* Returns true if the spans are already sorted. */

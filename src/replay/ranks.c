@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 /* "Oldest first" is rejected if at least FEW choices, and more than 1 / PART of them, contradict
@@ -21,13 +22,10 @@ typedef struct pick {
 static int compare_picks(const void *left, const void *right)
 {
     const pick *a = left, *b = right;
-    if (a->pool != b->pool)
-        return a->pool < b->pool ? -1 : 1;
-    if (a->queue != b->queue)
-        return a->queue < b->queue ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->job < b->job ? -1 : a->job > b->job;
+    return CRN_ORDER(a->pool, b->pool)
+               ?: CRN_ORDER(a->queue, b->queue)
+               ?: CRN_ORDER(a->time, b->time)
+               ?: CRN_ORDER(a->job, b->job);
 }
 
 typedef struct choices {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/program.h"
 
 enum {
@@ -37,23 +38,15 @@ typedef struct beat {
 static int compare_beats(const void *left, const void *right)
 {
     const beat *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->at_end != b->at_end)
-        return a->at_end - b->at_end;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->at_end, b->at_end)
+               ?: CRN_ORDER(a->time, b->time);
 }
 
 /* Returns the median, 0 without values. Sorts the values. */
 static double median(double *values, uint32_t count)
 {
-    qsort(values, count, sizeof *values, compare_doubles);
+    qsort(values, count, sizeof *values, crn_order_double);
     return count ? values[count / 2] : 0;
 }
 

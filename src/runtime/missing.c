@@ -11,6 +11,7 @@
 #include "base/cover.h"
 #include "base/memory.h"
 #include "base/nesting.h"
+#include "base/order.h"
 #include "capture/reader.h"
 #include "runtime/runtime.h"
 #include "runtime/span.h"
@@ -120,9 +121,7 @@ typedef struct part_list {
 static int compare_parts(const void *left, const void *right)
 {
     const part *a = left, *b = right;
-    if (a->outer != b->outer)
-        return a->outer < b->outer ? -1 : 1;
-    return a->period.start < b->period.start ? -1 : a->period.start > b->period.start;
+    return CRN_ORDER(a->outer, b->outer) ?: CRN_ORDER(a->period.start, b->period.start);
 }
 
 static bool is_asked(const recorded *span, cairn_block block)

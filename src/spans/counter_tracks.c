@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "spans/trace_process.h"
 
@@ -15,20 +16,13 @@ typedef struct sortable {
     uint32_t process, order;
 } sortable;
 
-static int compare(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int compare_values(const void *left, const void *right)
 {
     const sortable *a = left, *b = right;
-    int order = compare(a->process, b->process);
-    if (!order)
-        order = compare(a->counter.key, b->counter.key);
-    if (!order)
-        order = compare(a->counter.at, b->counter.at);
-    return order ? order : compare(a->order, b->order);
+    return CRN_ORDER(a->process, b->process)
+               ?: CRN_ORDER(a->counter.key, b->counter.key)
+               ?: CRN_ORDER(a->counter.at, b->counter.at)
+               ?: CRN_ORDER(a->order, b->order);
 }
 
 static sortable *sorted_values(const crn_trace *trace)

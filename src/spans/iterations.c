@@ -9,6 +9,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* ---- points ---- */
 
@@ -112,7 +113,7 @@ static int compare_points(const void *left, const void *right)
 {
     uint32_t a = ((const crn_iteration_point *)left)->span;
     uint32_t b = ((const crn_iteration_point *)right)->span;
-    return a < b ? -1 : a > b;
+    return CRN_ORDER(a, b);
 }
 
 /* Drops empty cells and sorts the points by span. */

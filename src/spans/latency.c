@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* States in search.input, besides span numbers. */
 #define UNKNOWN ((uint32_t)UINT32_MAX - 1)
@@ -124,9 +125,7 @@ static int compare_ends(const void *left, const void *right, void *data)
     const crn_trace *trace = data;
     const crn_latency_row *a = left, *b = right;
     uint64_t one = trace->spans[a->to].end, other = trace->spans[b->to].end;
-    if (one != other)
-        return one < other ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return CRN_ORDER(one, other) ?: CRN_ORDER(a->to, b->to);
 }
 
 static crn_latency_row row_of(const crn_trace *trace, uint32_t from, uint32_t to)

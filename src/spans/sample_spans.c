@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "spans/trace_process.h"
 
@@ -86,9 +87,7 @@ static uint32_t innermost(walk *walk, uint64_t at)
 static int compare_runs(const void *left, const void *right)
 {
     const run *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
+    return CRN_ORDER(a->thread, b->thread) ?: CRN_ORDER(a->first, b->first);
 }
 
 /* Returns the runs of samples, sorted by thread. */

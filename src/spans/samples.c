@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/store_opening.h"
 
 void crn_samples_free(crn_samples *samples)
@@ -166,23 +167,18 @@ void crn_samples_below(crn_samples *samples, uint32_t block)
 static int compare_changes(const void *left, const void *right)
 {
     const crn_thread_change *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->at, b->at)
+               ?: CRN_ORDER(a->thread, b->thread);
 }
 
 static int compare(const void *left, const void *right)
 {
     const crn_sample *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    if (a->path != b->path)
-        return a->path < b->path ? -1 : 1;
-    return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+    return CRN_ORDER(a->lane, b->lane)
+               ?: CRN_ORDER(a->at, b->at)
+               ?: CRN_ORDER(a->path, b->path)
+               ?: CRN_ORDER(a->cpu, b->cpu);
 }
 
 void crn_samples_sort(crn_samples *samples)

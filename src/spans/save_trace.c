@@ -9,6 +9,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/save.h"
 #include "spans/trace_histograms.h"
 #include "spans/trace_process.h"
@@ -249,9 +250,7 @@ typedef struct step {
 static int compare_steps(const void *left, const void *right)
 {
     const step *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (a->block > b->block) - (a->block < b->block);
+    return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->block, b->block);
 }
 
 static step *steps_of(const crn_profile *profile, uint32_t *count)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 void crn_coverings_add(crn_coverings *coverings, const crn_covering *covering)
 {
@@ -18,11 +19,9 @@ void crn_coverings_add(crn_coverings *coverings, const crn_covering *covering)
 static int compare_coverings(const void *left, const void *right)
 {
     const crn_covering *a = left, *b = right;
-    if (a->outer != b->outer)
-        return a->outer < b->outer ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->inner < b->inner ? -1 : a->inner > b->inner;
+    return CRN_ORDER(a->outer, b->outer)
+               ?: CRN_ORDER(a->start, b->start)
+               ?: CRN_ORDER(a->inner, b->inner);
 }
 
 void crn_coverings_sort(crn_coverings *coverings)
@@ -34,9 +33,7 @@ void crn_coverings_sort(crn_coverings *coverings)
 static int compare_begins(const void *left, const void *right)
 {
     const crn_lane_span *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->start, b->start) ?: CRN_ORDER(a->span, b->span);
 }
 
 typedef struct lane_walk {

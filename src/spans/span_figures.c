@@ -6,6 +6,7 @@
 
 #include "base/cover.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 
 uint32_t crn_span_block(const crn_spans *spans, uint32_t span)
@@ -31,9 +32,7 @@ typedef struct begin {
 static int compare_begins(const void *left, const void *right)
 {
     const begin *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->start, b->start) ?: CRN_ORDER(a->span, b->span);
 }
 
 /* Sorts a span's children by start. Only children on several lanes may be unsorted. */
@@ -392,9 +391,7 @@ void crn_span_parts_free(crn_span_parts *parts)
 static int compare_missing(const void *left, const void *right)
 {
     const crn_missing_row *a = left, *b = right;
-    if (a->missing != b->missing)
-        return a->missing > b->missing ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->missing, a->missing) ?: CRN_ORDER(a->block, b->block);
 }
 
 /* Removes the rows of blocks without spans and sorts the rest. */

@@ -8,6 +8,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 typedef enum value_kind { NUMBER, TEXT, ID, NOTHING } value_kind;
 
@@ -111,22 +112,20 @@ static datum value_of(const grouping *grouping, uint32_t s, const char *attribut
 
 static int compare_values(const datum *a, const datum *b)
 {
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
+    int order = CRN_ORDER(a->block, b->block) ?: CRN_ORDER(a->kind, b->kind);
+    if (order)
+        return order;
     if (a->kind == NUMBER)
-        return a->number < b->number ? -1 : a->number > b->number;
+        return CRN_ORDER(a->number, b->number);
     if (a->kind == TEXT)
         return a->text == b->text ? 0 : strcmp(a->text, b->text);
-    return a->id < b->id ? -1 : a->id > b->id;
+    return CRN_ORDER(a->id, b->id);
 }
 
 static int compare_data(const void *left, const void *right)
 {
     const datum *a = left, *b = right;
-    int order = compare_values(a, b);
-    return order ? order : a->span < b->span ? -1 : a->span > b->span;
+    return compare_values(a, b) ?: CRN_ORDER(a->span, b->span);
 }
 
 static void gather(grouping *grouping, const uint8_t *kept, const char *attribute)
@@ -330,9 +329,7 @@ static void group_numbers(grouping *grouping, run *runs, uint32_t count)
 static int compare_totals(const void *left, const void *right)
 {
     const run *a = left, *b = right;
-    if (a->total != b->total)
-        return a->total > b->total ? -1 : 1;
-    return a->first < b->first ? -1 : a->first > b->first;
+    return CRN_ORDER(b->total, a->total) ?: CRN_ORDER(a->first, b->first);
 }
 
 /* Makes a group for each value with a large total, and one for all other values. */
@@ -418,13 +415,10 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (a->total != b->total)
-        return a->total > b->total ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->last != b->last)
-        return a->last < b->last ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return CRN_ORDER(b->total, a->total)
+               ?: CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->last, b->last)
+               ?: CRN_ORDER(a->rank, b->rank);
 }
 
 static void order(grouping *grouping)

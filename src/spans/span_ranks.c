@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 enum { RANKS = 2, FEW = 4096 };
 enum { FINE_BITS = 6, BUCKETS = (64 - FINE_BITS + 1) << FINE_BITS };
@@ -50,12 +51,6 @@ static uint32_t bucket_of(uint64_t value)
 static bool is_exact(uint32_t bucket)
 {
     return bucket < 2 << FINE_BITS;
-}
-
-static int compare_times(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
 }
 
 /* Returns the position of the nearest rank: of the first value at or below which `share` of all
@@ -108,7 +103,7 @@ static bool find_buckets(rank_search *rank_search, crn_span_row *row)
 {
     bool more = false;
     if (ended(row) <= FEW)
-        qsort(rank_search->values, ended(row), sizeof *rank_search->values, compare_times);
+        qsort(rank_search->values, ended(row), sizeof *rank_search->values, crn_order_uint64);
     for (int r = 0; r < RANKS; r++) {
         uint64_t place = place_of(shares[r], ended(row));
         if (ended(row) <= FEW) {
@@ -136,7 +131,7 @@ static void settle(rank_search *rank_search, crn_span_row *row)
         if (!rank_search->near[r])
             continue;
         qsort(rank_search->near[r], rank_search->filled[r], sizeof *rank_search->near[r],
-              compare_times);
+              crn_order_uint64);
         set_rank(row, r, rank_search->near[r][rank_search->place[r]]);
         crn_free(rank_search->near[r]);
     }

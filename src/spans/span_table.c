@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/span_figures.h"
 
 static void add_extremes(crn_span_row *row, const crn_spans *spans, uint32_t span)
@@ -109,9 +110,7 @@ typedef struct place {
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
-    if (a->figure != b->figure)
-        return a->figure > b->figure ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->figure, a->figure) ?: CRN_ORDER(a->block, b->block);
 }
 
 crn_span_table crn_span_table_sorted(const crn_span_table *table, crn_span_sort sort)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/store_opening.h"
 
 void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
@@ -83,9 +84,7 @@ void crn_store_index_pieces(crn_span_store *store)
 static int compare_edges(const void *left, const void *right)
 {
     const crn_span_edge *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->to, b->to);
 }
 
 /* crn_order_by_span reads the span number at offset 0. */

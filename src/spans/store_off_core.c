@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/search.h"
 #include "spans/store_opening.h"
 
@@ -40,9 +41,7 @@ static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_co
 static int compare_begins(const void *left, const void *right)
 {
     const crn_off_core *a = left, *b = right;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
+    return CRN_ORDER(a->begin, b->begin) ?: CRN_ORDER(a->end, b->end);
 }
 
 bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane)

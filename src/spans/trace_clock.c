@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/trace_merge.h"
 #include "spans/trace_process.h"
 
@@ -104,11 +105,7 @@ static int64_t moment(const aligning *aligning, uint32_t process, uint64_t time)
 static int compare_links(const void *left, const void *right)
 {
     const link *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    return (a->by < b->by) - (a->by > b->by);
+    return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->to, b->to) ?: CRN_ORDER(b->by, a->by);
 }
 
 /* Collects the tightest constraint for each pair of machines. */

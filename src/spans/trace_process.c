@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 
 typedef struct notes {
@@ -204,9 +205,7 @@ typedef struct origins {
 static int compare_origins(const void *left, const void *right)
 {
     const origin *a = left, *b = right;
-    if (a->upper != b->upper)
-        return a->upper < b->upper ? -1 : 1;
-    return a->lane < b->lane ? -1 : a->lane > b->lane;
+    return CRN_ORDER(a->upper, b->upper) ?: CRN_ORDER(a->lane, b->lane);
 }
 
 /* Adds a lane by the upper half of its span ids; twice if its names pass a multiple of 2^32. */
@@ -268,7 +267,7 @@ static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
 static int compare_handoffs(const void *left, const void *right)
 {
     const crn_span_handoff *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
+    return CRN_ORDER(a->span, b->span);
 }
 
 /* Makes a span's hand-off time unknown: a local one says nothing about the remote parent's. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 #define MODULE_NOTE "module "
 
@@ -50,12 +51,10 @@ typedef struct found {
 static int compare_found(const void *left, const void *right)
 {
     const found *a = left, *b = right;
-    int result = a->path == b->path ? 0 : strcmp(a->path, b->path);
-    if (result)
-        return result;
-    if (a->address.offset != b->address.offset)
-        return a->address.offset < b->address.offset ? -1 : 1;
-    return a->address.block < b->address.block ? -1 : a->address.block > b->address.block;
+    int paths = a->path == b->path ? 0 : strcmp(a->path, b->path);
+    return paths
+               ?: CRN_ORDER(a->address.offset, b->address.offset)
+               ?: CRN_ORDER(a->address.block, b->address.block);
 }
 
 static found *find_all(const crn_profile *profile, uint32_t *count)

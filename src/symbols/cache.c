@@ -6,6 +6,7 @@
 
 #include "base/interning.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "symbols/debug_info.h"
 
 typedef struct known_address {
@@ -97,7 +98,7 @@ static known_module *find_module(crn_symbols_cache *cache, const crn_module *mod
 static int compare_addresses(const void *left, const void *right)
 {
     const known_address *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return CRN_ORDER(a->offset, b->offset);
 }
 
 static const known_address *find_address(const known_module *known, uint64_t offset)

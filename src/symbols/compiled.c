@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "symbols/jitdump.h"
 
@@ -126,9 +127,7 @@ static void set_ends(crn_compiled *compiled)
 static int by_start(const void *one, const void *other)
 {
     const function *a = one, *b = other;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    return CRN_ORDER(a->start, b->start) ?: CRN_ORDER(a->order, b->order);
 }
 
 static void read_lines(crn_compiled *compiled, FILE *file, bool kernel)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "symbols/inlines.h"
 
@@ -45,9 +46,7 @@ struct crn_debug_info {
 static int compare(const void *left, const void *right)
 {
     const range *a = left, *b = right;
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    return a->high > b->high ? -1 : a->high < b->high; /* outer ranges first */
+    return CRN_ORDER(a->low, b->low) ?: CRN_ORDER(b->high, a->high); /* outer ranges first */
 }
 
 static void sort(ranges *ranges)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 
 /* Header of the index (Linux Standard Base, "The .eh_frame_hdr section"), with the only encodings
@@ -21,12 +22,6 @@ typedef struct entry {
 } entry;
 
 enum { VERSION = 1, FRAME_PC_RELATIVE = 0x1b, COUNT_32 = 0x03, TABLE_DATA_RELATIVE = 0x3b };
-
-static int compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 /* Returns the bytes of .eh_frame_hdr; NULL if the file has none. */
 static Elf_Data *find_index(Elf *elf, uint64_t *address)
@@ -66,7 +61,7 @@ crn_function_starts crn_function_starts_make(Elf *elf)
         memcpy(&entry, at, sizeof entry);
         starts.starts[starts.count++] = address + (uint64_t)(int64_t)entry.start;
     }
-    qsort(starts.starts, starts.count, sizeof *starts.starts, compare);
+    qsort(starts.starts, starts.count, sizeof *starts.starts, crn_order_uint64);
     return starts;
 }
 

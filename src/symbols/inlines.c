@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 
 enum { NESTING_MAX = 128 };
@@ -42,11 +43,9 @@ static void gather(crn_inlines *inlines, Dwarf_Die *parent, uint32_t depth)
 static int compare(const void *left, const void *right)
 {
     const crn_inline *a = left, *b = right;
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    if (a->high != b->high)
-        return a->high > b->high ? -1 : 1;
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
+    return CRN_ORDER(a->low, b->low)
+               ?: CRN_ORDER(b->high, a->high)
+               ?: CRN_ORDER(a->depth, b->depth);
 }
 
 crn_inlines crn_inlines_make(Dwarf_Die *function)

@@ -5,17 +5,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "symbols/demangle.h"
 
 static int compare(const void *left, const void *right)
 {
     const crn_symbol *a = left, *b = right;
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return CRN_ORDER(a->low, b->low) ?: CRN_ORDER(a->rank, b->rank) ?: strcmp(a->name, b->name);
 }
 
 /* Returns a symbol's rank. Familiar names rank best: "malloc" before "__libc_malloc" and

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 enum { BOTH = 3 };
 
@@ -56,11 +57,9 @@ static void add_member(crn_why_pairs *pairs, uint32_t context)
 static int compare_children(const void *left, const void *right)
 {
     const child *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->side != b->side)
-        return a->side - b->side;
-    return a->context < b->context ? -1 : a->context > b->context;
+    return CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->side, b->side)
+               ?: CRN_ORDER(a->context, b->context);
 }
 
 static void link_children(aligning *all)

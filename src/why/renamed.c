@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 enum { CANDIDATES = 256, NEIGHBOURS = 64 };
 #define ALIKE_LEAST 0.6
@@ -33,9 +34,7 @@ typedef struct side {
 static int compare_cost(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
-    if (a->cost != b->cost)
-        return a->cost < b->cost ? 1 : -1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return CRN_ORDER(b->cost, a->cost) ?: CRN_ORDER(a->block, b->block);
 }
 
 static void add_neighbour(candidate *of, int which, uint32_t number, double amount, double whole)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/explain.h"
 #include "spans/spans.h"
 #include "why/align.h"
@@ -338,13 +339,10 @@ static int compare_causes(const void *left, const void *right)
 {
     const crn_why_cause *a = left, *b = right;
     double x = fabs(a->amount), y = fabs(b->amount);
-    if (x != y)
-        return x < y ? 1 : -1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return a->caller < b->caller ? -1 : a->caller > b->caller;
+    return CRN_ORDER(y, x)
+               ?: CRN_ORDER(a->kind, b->kind)
+               ?: CRN_ORDER(a->block, b->block)
+               ?: CRN_ORDER(a->caller, b->caller);
 }
 
 /* Sorts the causes. Drops causes that change nothing. */

@@ -26,6 +26,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/spans.h"
 
 enum { LINE = 4096, MICROSECOND = 1000 };
@@ -260,7 +261,7 @@ static void read_lines(recording *recording)
 static int compare_edges(const void *left, const void *right)
 {
     const crn_span_edge *a = left, *b = right;
-    return a->from < b->from ? -1 : a->from > b->from;
+    return CRN_ORDER(a->from, b->from);
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/spans.h"
 
 /* Returns from the function, with a description, if two numbers differ. */
@@ -63,13 +64,10 @@ static bool same_spans(const crn_span_store *store, const crn_trace *trace, diff
 static int compare_edges(const void *left, const void *right)
 {
     const crn_span_edge *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    return CRN_ORDER(a->from, b->from)
+               ?: CRN_ORDER(a->to, b->to)
+               ?: CRN_ORDER(a->kind, b->kind)
+               ?: CRN_ORDER(a->at, b->at);
 }
 
 /* Edges from one span to the same other have no order. */
@@ -172,12 +170,6 @@ static bool same_attributes(crn_span_store *store, const crn_trace *trace, diffe
 
 /* ---- derived figures ---- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    const uint32_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
 static bool same_children(const crn_span_store *store, const crn_spans *spans, uint32_t span,
                           difference *found)
 {
@@ -185,7 +177,7 @@ static bool same_children(const crn_span_store *store, const crn_spans *spans, u
     uint32_t count = crn_span_children(spans, span, &its), first = store->first_child[span];
     SAME(store->first_child[span + 1], first + count, "how many children span %u has", span);
     if (count) /* the trace's are ordered by start */
-        qsort(spans->children + (its - spans->children), count, sizeof *its, compare_numbers);
+        qsort(spans->children + (its - spans->children), count, sizeof *its, crn_order_uint32);
     for (uint32_t i = 0; i < count; i++)
         SAME(store->children[first + i], its[i], "child %u of span %u", i, span);
     return true;

@@ -6,20 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "support/made_spans.h"
 #include "support/random.h"
-
-static int compare_lengths(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
 
 /* A length of any size, now and then one that was there before. */
 static uint64_t any_length(random_source *random, const made *made)
@@ -41,7 +30,7 @@ static uint32_t slow_half(const uint64_t *lengths, uint32_t count, double mean)
         squares[i] = ((double)lengths[i] - mean) * ((double)lengths[i] - mean);
         sum += squares[i];
     }
-    qsort(squares, count, sizeof *squares, compare_doubles);
+    qsort(squares, count, sizeof *squares, crn_order_double);
     for (double left = sum / 2; left > 0 && half < count; half++)
         left -= squares[count - 1 - half];
     crn_free(squares);
@@ -62,7 +51,7 @@ static void ranks_equal_the_reference(void **state)
             made->spans[span].end = lengths[i] = any_length(&random, made);
         }
         crn_explain *explain = explain_block(&made->trace, RENDER, BLOCKS);
-        qsort(lengths, count, sizeof *lengths, compare_lengths);
+        qsort(lengths, count, sizeof *lengths, crn_order_uint64);
         assert_true(explain->min == lengths[0] && explain->max == lengths[count - 1]);
         assert_true(explain->median == lengths[(count + 1) / 2 - 1]);
         assert_true(explain->p95 == lengths[(uint32_t)ceil(0.95 * count) - 1]);
@@ -93,7 +82,7 @@ static void values_are_put_in_order(void **state)
             made->now += 1000000 + (uint64_t)(int64_t)(sorted[i] * 7);
             end(made, span);
         }
-        qsort(sorted, count, sizeof *sorted, compare_doubles);
+        qsort(sorted, count, sizeof *sorted, crn_order_double);
         for (uint32_t i = 1; i < count; i++)
             values += sorted[i] != sorted[i - 1];
         crn_explain *explain = explain_block(&made->trace, RENDER, BLOCKS);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "explain/explain.h"
 #include "explain/moments.h"
 #include "spans/spans.h"
@@ -28,7 +29,7 @@ typedef struct graph {
 static int compare_edges(const void *left, const void *right)
 {
     const crn_span_edge *a = left, *b = right;
-    return a->from < b->from ? -1 : a->from > b->from;
+    return CRN_ORDER(a->from, b->from);
 }
 
 /* Any parents and edges, circles among them: damaged captures have these. */

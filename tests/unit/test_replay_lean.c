@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/replay.h"
 #include "support/any_trace.h"
 #include "support/cases.h"
@@ -27,12 +28,6 @@ static void assert_near(uint64_t found, uint64_t expected)
 }
 
 /* ---- latencies, slowly ---- */
-
-static int compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 static uint64_t at_rank(const uint64_t *sorted, uint32_t count, uint32_t percent)
 {
@@ -55,7 +50,7 @@ static crn_latency slow_latency(const crn_trace *trace, uint32_t block_count, ui
         if ((of ? block == of : span->parent == CRN_SPAN_NONE) && !span->open)
             lengths[latency.count++] = done[s] - begins[s];
     }
-    qsort(lengths, latency.count, sizeof *lengths, compare);
+    qsort(lengths, latency.count, sizeof *lengths, crn_order_uint64);
     latency.median = at_rank(lengths, latency.count, 50);
     latency.p90 = at_rank(lengths, latency.count, 90);
     latency.p99 = at_rank(lengths, latency.count, 99);

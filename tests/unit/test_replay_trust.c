@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "replay/replay.h"
 #include "support/cases.h"
 #include "support/random.h"
@@ -413,12 +414,6 @@ static double length_of(const recording *recording)
     return (double)(last - first);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Returns the median latency of root spans whose job was not dropped, up to the end of that. */
 static double latency_of(const recording *recording)
 {
@@ -429,7 +424,7 @@ static double latency_of(const recording *recording)
         if (span->handed_off)
             ends[count++] = (double)(span->end - recording->spans[span->parent].start);
     }
-    qsort(ends, count, sizeof *ends, compare_doubles);
+    qsort(ends, count, sizeof *ends, crn_order_double);
     double median = ends[(count + 1) / 2 - 1];
     crn_free(ends);
     return median;

@@ -9,6 +9,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
 #include "support/cases.h"
@@ -95,12 +96,6 @@ static void record(const cairn_options *options, uint64_t seed)
 
 /* ---- reference: computed from the spans ---- */
 
-static int compare_times(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
 static bool is_in(const crn_trace *trace, const crn_spread *spread, uint32_t span)
 {
     uint32_t count;
@@ -138,7 +133,7 @@ static void check_spread(const crn_spans *spans, const crn_spread *spread)
             self += crn_span_self(spans, s);
         }
     assert_int_equal(spread->count, count);
-    qsort(times, count, sizeof *times, compare_times);
+    qsort(times, count, sizeof *times, crn_order_uint64);
     assert_near(spread->min, times[0], 0);
     assert_near(spread->max, times[count - 1], 0);
     assert_true(llabs((long long)(spread->total - total)) <= (long long)count + 1);

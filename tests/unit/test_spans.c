@@ -14,6 +14,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
@@ -305,7 +306,7 @@ static void *work(void *data)
 static int compare_noted(const void *left, const void *right)
 {
     const noted *a = left, *b = right;
-    return a->name < b->name ? -1 : a->name > b->name;
+    return CRN_ORDER(a->name, b->name);
 }
 
 /* Otherwise the requester would be dropped, as if space was not prepared in time. */
