@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cc.h"
 
 enum { FILES_DEEPEST = 16 }; /* limit on nested argument files */
@@ -103,17 +104,11 @@ static bool is_one_of(const char *word, const char *const *options)
     return false;
 }
 
-static bool ends_with(const char *word, const char *end)
-{
-    size_t length = strlen(word), size = strlen(end);
-    return length > size && strcmp(word + length - size, end) == 0;
-}
-
 /* Parses the argument of -x. */
 static void read_language(reading *reading, const char *name)
 {
     reading->language = false;
-    reading->headers = ends_with(name, "-header");
+    reading->headers = crn_path_ends(name, "-header");
 }
 
 /* Notes an input file. A header is precompiled: nothing is linked. */
@@ -124,9 +119,9 @@ static void read_input(reading *reading, const char *path)
     reading->inputs = true;
     reading->stops |= reading->headers;
     for (size_t i = 0; i < sizeof libcs / sizeof *libcs; i++)
-        reading->libc |= ends_with(path, libcs[i]);
+        reading->libc |= crn_path_ends(path, libcs[i]);
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        reading->stops |= ends_with(path, headers[i]);
+        reading->stops |= crn_path_ends(path, headers[i]);
 }
 
 /* Returns true for -ffixed-rcx and the like. */

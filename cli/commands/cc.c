@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/cc/cc.h"
 #include "cli/common/cli.h"
 #include "commands.h"
@@ -338,8 +339,7 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
 
 static bool is_clang(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return strstr(slash ? slash : path, "clang") != NULL;
+    return strstr(crn_path_name(path), "clang") != NULL;
 }
 
 static int run(const compiler *compiler, command_line *line)

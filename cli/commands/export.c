@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/progress.h"
@@ -68,17 +69,11 @@ static const char doc[] =
     "a.pb.gz\n  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n  speedscope "
     "a.speedscope.json\n\ndocs/FORMATS.md describes what each format keeps and loses.";
 
-static bool has_suffix(const char *text, const char *suffix)
-{
-    size_t length = strlen(text), end = strlen(suffix);
-    return length > end && strcmp(text + length - end, suffix) == 0;
-}
-
 static const target *target_of_output(const char *output)
 {
     for (size_t i = 0; output && i < TARGET_COUNT; i++)
-        if (has_suffix(output, targets[i].suffix) ||
-            (targets[i].other && has_suffix(output, targets[i].other)))
+        if (crn_path_ends(output, targets[i].suffix) ||
+            (targets[i].other && crn_path_ends(output, targets[i].other)))
             return &targets[i];
     return &targets[0];
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sampled_path.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
@@ -252,8 +253,7 @@ static void find_program(const char *name, char path[PATH_MAX])
 /* Returns the capture's default name: fib.cairn for fib.lua, stdin.cairn for -. */
 static char *output_name(const char *program)
 {
-    const char *slash = strrchr(program, '/');
-    const char *base = strcmp(program, "-") == 0 ? "stdin" : slash ? slash + 1 : program;
+    const char *base = strcmp(program, "-") == 0 ? "stdin" : crn_path_name(program);
     const char *suffix = crn_run_suffix(base);
     size_t length = suffix && suffix > base ? (size_t)(suffix - base) : strlen(base);
     size_t size = length + sizeof ".cairn";

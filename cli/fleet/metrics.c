@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
 
@@ -150,8 +151,7 @@ crn_metrics_lines crn_metrics_lines_make(const crn_profile *profile, const crn_p
                                          const crn_span_store *spans,
                                          const crn_fleet_labels *labels, const char *capture)
 {
-    const char *slash = strrchr(capture, '/');
-    writer writer = {profile, recorded, labels, slash ? slash + 1 : capture};
+    writer writer = {profile, recorded, labels, crn_path_name(capture)};
     crn_metrics_lines lines = {0};
     for (int family = 0; family < CRN_METRICS_FAMILIES; family++) {
         size_t size = 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/terminal.h"
 
@@ -41,8 +42,7 @@ char *crn_watched_path(const crn_watch *watch, const crn_watched *capture)
 
 static bool is_capture(const char *name)
 {
-    size_t length = strlen(name);
-    return name[0] != '.' && length > 6 && strcmp(name + length - 6, ".cairn") == 0;
+    return name[0] != '.' && crn_path_ends(name, ".cairn");
 }
 
 bool crn_watch_is_same(const struct stat *one, const struct stat *other)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "profile/profile.h"
 #include "report.h"
@@ -41,8 +42,7 @@ static void write_node(FILE *out, const crn_report *report, uint32_t block,
     crn_free(name);
     fputs("\\n", out);
     if (*info->file) {
-        const char *slash = strrchr(info->file, '/');
-        write_escaped(out, slash ? slash + 1 : info->file);
+        write_escaped(out, crn_path_name(info->file));
         if (info->line)
             fprintf(out, ":%" PRIu32, info->line);
         fputs("\\n", out);

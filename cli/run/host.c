@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "run.h"
 
 /* Returns the hosts in the build directory, beside the installed tool and in the configured
@@ -49,12 +50,6 @@ static const char *name_of(const char *host)
     return strrchr(host, '/') + sizeof "cairn-";
 }
 
-const char *crn_run_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static size_t language_length(const char *name)
 {
     return strcspn(name, "0123456789");
@@ -70,7 +65,7 @@ static bool is_language(const char *host, const char *language)
 const char *crn_run_suffix(const char *script)
 {
     const crn_list *hosts = find_hosts();
-    const char *suffix = strrchr(crn_run_base(script), '.');
+    const char *suffix = strrchr(crn_path_name(script), '.');
     for (size_t i = 0; suffix && i < hosts->count; i++)
         if (is_language(hosts->list[i], suffix + 1))
             return suffix;
@@ -112,14 +107,14 @@ static bool is_link_to_another(const char *program, const char *host)
             return false;
         program = found;
     }
-    return realpath(program, real) && !is_name_of(crn_run_base(real), host);
+    return realpath(program, real) && !is_name_of(crn_path_name(real), host);
 }
 
 bool crn_run_is_interpreter(const char *program)
 {
     const crn_list *hosts = find_hosts();
     for (size_t i = 0; i < hosts->count; i++)
-        if (is_name_of(crn_run_base(program), hosts->list[i]))
+        if (is_name_of(crn_path_name(program), hosts->list[i]))
             return !is_link_to_another(program, hosts->list[i]);
     return false;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/progress.h"
 #include "profile/profile.h"
@@ -70,8 +71,7 @@ static bool read_loader(int file, const Elf64_Ehdr *header, char path[LOADER_SIZ
  * to start a program with them. */
 static bool is_glibc(const char *loader)
 {
-    const char *slash = strrchr(loader, '/');
-    return strncmp(slash ? slash + 1 : loader, "ld-", 3) == 0 && !strstr(loader, "ld-musl");
+    return strncmp(crn_path_name(loader), "ld-", 3) == 0 && !strstr(loader, "ld-musl");
 }
 
 /* Returns true for a program that gains privileges: its loader ignores LD_PRELOAD. */

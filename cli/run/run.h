@@ -89,9 +89,6 @@ bool crn_run_merge(const crn_run *run, const struct timespec *since);
 /* Returns true if the name contains %p, the pid: each process has its own file. */
 bool crn_run_is_pattern(const char *output);
 
-/* Returns what follows the last slash. */
-const char *crn_run_base(const char *path);
-
 /* Finds an executable file on PATH. Returns false if there is none. */
 bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "run.h"
 
@@ -49,7 +50,7 @@ char *crn_run_script_interpreter(const char *path)
     bool suffixed = crn_run_suffix(path);
     if (!read_line(path, line, &interpreter, &argument) || (suffixed && access(path, X_OK) != 0))
         return NULL;
-    if (strcmp(crn_run_base(interpreter), "env") == 0)
+    if (strcmp(crn_path_name(interpreter), "env") == 0)
         interpreter = argument;
     if (suffixed && (!*interpreter || *interpreter == '-'))
         return NULL;
@@ -84,7 +85,7 @@ bool crn_run_script(crn_run *run, int count)
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
             return crn_run_choose_sampler(run, run->path);
-        if (strcmp(crn_run_base(interpreter), "env") != 0)
+        if (strcmp(crn_path_name(interpreter), "env") != 0)
             return crn_run_choose_sampler(run, interpreter); /* the kernel starts the interpreter */
         if (!leave_env(run, &count, argument))
             return false;

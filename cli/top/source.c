@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/writer.h"
 #include "top.h"
 
@@ -109,9 +110,9 @@ typedef struct family {
 static family family_of(const char *path)
 {
     static const char end[] = ".cairn";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = crn_path_name(path);
     size_t length = strlen(name), end_length = sizeof end - 1;
-    if (length <= end_length || strcmp(name + length - end_length, end) != 0)
+    if (!crn_path_ends(name, end))
         return (family){name, "", length, 0};
     return (family){name, end, length - end_length, end_length};
 }

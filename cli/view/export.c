@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "formats/formats.h"
 #include "view.h"
@@ -40,7 +41,7 @@ static const struct target {
 /* Sets the file's name: that of `path` without folder and suffix, with safe characters only. */
 static void name_file(crn_view_reply *reply, const char *path, const char *suffix)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = crn_path_name(path);
     size_t length = strcspn(name, "."), most = sizeof reply->file_name - 16;
     length = length < most ? length : most;
     snprintf(reply->file_name, sizeof reply->file_name, "%.*s%s", (int)length, name, suffix);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "cli/report/arguments.h"
@@ -167,10 +168,9 @@ static json_t *file_json(const crn_view *view, const crn_view_file *file)
 {
     static const char *const states[] = {"ended", "running", "killed", "unclosed"};
     const crn_profile *profile = file->profile;
-    const char *slash = strrchr(file->path, '/');
     json_t *json = json_object(), *metrics = json_array(), *warnings = json_array();
     json_object_set_new(json, "path", crn_json_text(file->path));
-    json_object_set_new(json, "name", crn_json_text(slash ? slash + 1 : file->path));
+    json_object_set_new(json, "name", crn_json_text(crn_path_name(file->path)));
     json_object_set_new(json, "generation", crn_json_number(file->generation));
     json_object_set_new(json, "state", json_string(states[crn_view_file_state(file)]));
     for (uint32_t i = 0; i < profile->warning_count; i++)

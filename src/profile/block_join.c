@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/path.h"
 #include "profile/diff.h"
 
 typedef struct entry {
@@ -126,19 +127,13 @@ static bool files_hold(const files *files, const char *name)
     return bsearch(&name, files->names, files->count, sizeof name, compare_strings) != NULL;
 }
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Returns the only file with base name `last` that is in `here` but not in `there`; NULL for no or
  * several such files. */
 static const char *files_only(const files *here, const files *there, const char *last)
 {
     const char *found = NULL;
     for (size_t i = 0; i < here->count; i++) {
-        if (strcmp(last_name(here->names[i]), last) != 0 || files_hold(there, here->names[i]))
+        if (strcmp(crn_path_name(here->names[i]), last) != 0 || files_hold(there, here->names[i]))
             continue;
         if (found)
             return NULL;
@@ -153,7 +148,7 @@ static void join_files(const crn_profile *before, const crn_profile *after, entr
     files old = files_of(before), new = files_of(after);
     const char **names = crn_calloc(new.count, sizeof *names);
     for (size_t i = 0; i < new.count; i++) {
-        const char *last = last_name(new.names[i]);
+        const char *last = crn_path_name(new.names[i]);
         names[i] = new.names[i];
         if (files_hold(&old, names[i]) || !files_only(&new, &old, last))
             continue;

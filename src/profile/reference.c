@@ -9,6 +9,7 @@
 #include <cairn/cairn.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 
 enum { LISTED = 5, SIMILAR_LENGTH = 48, JOINED_PIECES = 16 };
 
@@ -268,8 +269,7 @@ void crn_reference_spell(const crn_profile *profile, uint32_t block,
                          char spelling[CRN_REFERENCE_SIZE])
 {
     const crn_block_info *info = &profile->blocks[block];
-    const char *slash = strrchr(info->file, '/');
-    const char *file = slash ? slash + 1 : info->file;
+    const char *file = crn_path_name(info->file);
     size_t size = CRN_REFERENCE_SIZE;
     bool typeable = true;
     for (const char *c = info->name; *c; c++)

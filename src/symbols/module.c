@@ -12,6 +12,7 @@
 
 #include "base/interning.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "symbols/compiled.h"
 #include "symbols/debug_info.h"
 #include "symbols/function_starts.h"
@@ -184,12 +185,11 @@ static void put_start(crn_module_file *file, uint64_t address, crn_frame *frame,
                       crn_module_put *put, void *data)
 {
     uint64_t number;
-    const char *slash = strrchr(file->path, '/');
     const uint64_t *start = crn_function_starts_find(&file->starts, address);
     if (!start)
         return;
     bool first = is_new(file, (uint64_t)(uintptr_t)start, &number);
-    snprintf(frame->name, sizeof frame->name, "[%.255s]+0x%" PRIx64, slash ? slash + 1 : file->path,
+    snprintf(frame->name, sizeof frame->name, "[%.255s]+0x%" PRIx64, crn_path_name(file->path),
              *start);
     snprintf(frame->file, sizeof frame->file, "%s", file->path);
     frame->line = frame->column = 0;
@@ -231,8 +231,7 @@ static void put_compiled(crn_module_file *file, uint64_t address, crn_frame *fra
 
 static const char *last_name(const char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
+    return path ? crn_path_name(path) : NULL;
 }
 
 /* Returns the line of the address; 0 if it is in another file than the innermost function, as code

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "symbols/addresses.h"
 #include "symbols/cache.h"
 #include "symbols/symbols.h"
@@ -97,10 +98,8 @@ static void put_module(void *data, const crn_module *module, crn_module_state st
  * container. */
 static bool is_allocator_of_cpp(const char *name)
 {
-    static const char suffix[] = ">::allocate";
-    size_t length = strlen(name), end = sizeof suffix - 1;
     return (strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0) &&
-           length > end && strcmp(name + length - end, suffix) == 0;
+           crn_path_ends(name, ">::allocate");
 }
 
 /* Returns true for the allocation functions of C and C++ that programs call. */
