@@ -11,10 +11,7 @@
 
 crn_texts_row *crn_texts_add(crn_texts *texts)
 {
-    if (texts->count == texts->room) {
-        texts->room = texts->room ? texts->room * 2 : 16;
-        texts->rows = crn_realloc(texts->rows, texts->room, sizeof *texts->rows);
-    }
+    CRN_GROW(texts->rows, texts->count, texts->room);
     crn_texts_row *row = &texts->rows[texts->count++];
     memset(row, 0, sizeof *row);
     row->block.name = row->block.file = "";

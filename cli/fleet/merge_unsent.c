@@ -201,11 +201,7 @@ static bool collect(groups *groups, const crn_watch *watch, crn_watched *capture
         group *group = group_of(groups, key_of(path, profile), profile);
         group->spans += spans_of(path);
         crn_merge_add(group->merge, profile);
-        if (group->count == group->room) {
-            group->room = group->room ? group->room * 2 : 16;
-            group->sources =
-                crn_realloc((void *)group->sources, group->room, sizeof *group->sources);
-        }
+        CRN_GROW(group->sources, group->count, group->room);
         group->sources[group->count++] = capture;
     }
     crn_profile_free(profile);

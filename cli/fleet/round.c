@@ -91,10 +91,7 @@ bool crn_round_add(crn_round *round, const char *path, crn_push_state *state,
                    struct crn_metrics_lines *metrics, void *item)
 {
     crn_error error = {0};
-    if (round->count == round->room) {
-        round->room = round->room ? round->room * 2 : 16;
-        round->list = crn_realloc(round->list, round->room, sizeof *round->list);
-    }
+    CRN_GROW(round->list, round->count, round->room);
     waiting *one = &round->list[round->count];
     *one = (waiting){
         .path = crn_strdup(path), .item = item, .state = state, .sent = {.metrics = metrics}};

@@ -54,10 +54,7 @@ bool crn_watch_is_same(const struct stat *one, const struct stat *other)
 
 static crn_watched *add(crn_watch *watch, const char *name, const struct stat *info)
 {
-    if (watch->count == watch->room) {
-        watch->room = watch->room ? watch->room * 2 : 64;
-        watch->captures = crn_realloc(watch->captures, watch->room, sizeof *watch->captures);
-    }
+    CRN_GROW(watch->captures, watch->count, watch->room);
     crn_watched *capture = &watch->captures[watch->count++];
     *capture = (crn_watched){.name = crn_strdup(name), .info = *info};
     return capture;

@@ -48,10 +48,7 @@ static void judge(judging *all, const crn_profile *profile, uint32_t context, co
     if (after <= before + allowed && after >= before - allowed)
         return;
     crn_gate *gate = all->gate;
-    if (gate->count == all->capacity) {
-        all->capacity = all->capacity ? all->capacity * 2 : 32;
-        gate->changes = crn_realloc(gate->changes, all->capacity, sizeof *gate->changes);
-    }
+    CRN_GROW(gate->changes, gate->count, all->capacity);
     bool worse = after > before;
     gate->worse += worse;
     gate->changes[gate->count++] =

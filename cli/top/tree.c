@@ -152,10 +152,7 @@ static bool is_shown(const layout *layout, uint32_t context, bool all)
 static void open_level(layout *layout, uint32_t context, uint64_t identity, uint64_t bars,
                        uint32_t depth, bool all)
 {
-    if (layout->height == layout->capacity) {
-        layout->capacity = layout->capacity ? layout->capacity * 2 : 64;
-        layout->levels = crn_realloc(layout->levels, layout->capacity, sizeof *layout->levels);
-    }
+    CRN_GROW(layout->levels, layout->height, layout->capacity);
     level *level = &layout->levels[layout->height++];
     *level = (struct level){.identity = identity, .bars = bars, .depth = depth};
     uint32_t count = 0;

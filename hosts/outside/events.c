@@ -83,15 +83,6 @@ struct crn_events {
     size_t waiting_count, waiting_capacity;
 };
 
-/* Returns the array with room for one more element. */
-static void *room(void *array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? *capacity * 2 : 64;
-    return crn_realloc(array, *capacity, size);
-}
-
 /* ---- opening ---- */
 
 static int open_event(crn_events *events, pid_t thread, int processor)
@@ -146,8 +137,7 @@ static bool open_thread(crn_events *events, pid_t thread)
             continue;
         if (file < 0)
             return errno == ESRCH;
-        events->files =
-            room(events->files, events->file_count, &events->file_capacity, sizeof *events->files);
+        CRN_GROW(events->files, events->file_count, events->file_capacity);
         events->files[events->file_count++] = file;
         if (ring->page && ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, ring->file) != 0)
             return false;
@@ -156,13 +146,11 @@ static bool open_thread(crn_events *events, pid_t thread)
             return false;
         owner owner = {.thread = thread};
         if (ioctl(file, PERF_EVENT_IOC_ID, &owner.id) == 0) {
-            events->owners = room(events->owners, events->owner_count, &events->owner_capacity,
-                                  sizeof *events->owners);
+            CRN_GROW(events->owners, events->owner_count, events->owner_capacity);
             events->owners[events->owner_count++] = owner;
         }
     }
-    events->threads = room(events->threads, events->thread_count, &events->thread_capacity,
-                           sizeof *events->threads);
+    CRN_GROW(events->threads, events->thread_count, events->thread_capacity);
     events->threads[events->thread_count++] = thread;
     qsort(events->threads, events->thread_count, sizeof *events->threads, by_number);
     return true;
@@ -374,8 +362,7 @@ static void copy_ring(crn_events *events, ring *ring)
         uint64_t first = ring->size - at < header.size ? ring->size - at : header.size;
         memcpy(to, ring->data + at, first);
         memcpy(to + first, ring->data, header.size - first);
-        events->waiting = room(events->waiting, events->waiting_count, &events->waiting_capacity,
-                               sizeof *events->waiting);
+        CRN_GROW(events->waiting, events->waiting_count, events->waiting_capacity);
         events->waiting[events->waiting_count] = (waiting){
             time_of((const struct perf_event_header *)to), events->waiting_count, events->used};
         events->waiting_count++;

@@ -73,10 +73,7 @@ static cairn_block program_block(crn_outside *outside, crn_space *space)
 static void push(crn_target *target, cairn_block block)
 {
     crn_path *path = &target->path;
-    if (path->length == path->capacity) {
-        path->capacity = path->capacity ? path->capacity * 2 : 32;
-        path->blocks = crn_realloc(path->blocks, path->capacity, sizeof *path->blocks);
-    }
+    CRN_GROW(path->blocks, path->length, path->capacity);
     path->blocks[path->length++] = block;
 }
 

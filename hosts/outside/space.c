@@ -164,10 +164,7 @@ static crn_mapping unmap(crn_space *space, uintptr_t start, uintptr_t end)
 
 static void insert(crn_space *space, crn_mapping mapping)
 {
-    if (space->count == space->capacity) {
-        space->capacity = space->capacity ? space->capacity * 2 : 16;
-        space->mappings = crn_realloc(space->mappings, space->capacity, sizeof *space->mappings);
-    }
+    CRN_GROW(space->mappings, space->count, space->capacity);
     size_t at = space->count++;
     for (; at && space->mappings[at - 1].start > mapping.start; at--)
         space->mappings[at] = space->mappings[at - 1];

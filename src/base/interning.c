@@ -98,11 +98,7 @@ uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t le
         if (e->hash == hash && e->length == length && crn_is_same(e->text, text, length))
             return interning->table[slot] - 1;
     }
-    if (interning->count == interning->capacity) {
-        interning->capacity = interning->capacity ? interning->capacity * 2 : 64;
-        interning->entries =
-            crn_realloc(interning->entries, interning->capacity, sizeof *interning->entries);
-    }
+    CRN_GROW(interning->entries, interning->count, interning->capacity);
     uint32_t number = interning->count++;
     interning->entries[number] = (entry){copy(interning, text, length), length, hash};
     interning->table[slot] = number + 1;

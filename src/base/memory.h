@@ -47,6 +47,19 @@ bool crn_zero_in_children(void *sparse, size_t size);
 void *crn_calloc(size_t count, size_t size);
 void *crn_realloc(void *memory, size_t count, size_t size);
 char *crn_strdup(const char *text);
+/* Returns a copy of `count` items of `size` bytes. */
+void *crn_copied(const void *items, size_t count, size_t size);
+
+/* Makes room in `array` for one more element, if all `room` elements that it has are in use: the
+ * memory grows by doubling. */
+#define CRN_GROW(array, count, room)                                                               \
+    do {                                                                                           \
+        if ((count) >= (room)) {                                                                   \
+            const __typeof__(room) crn_most = (__typeof__(room))-1;                                \
+            (room) = (room) > crn_most / 2 ? crn_most : (room) ? (room)*2 : 64;                    \
+            (array) = crn_realloc((void *)(array), (room), sizeof *(array));                       \
+        }                                                                                          \
+    } while (0)
 
 /* Makes the try functions fail from the `nth` call on, in tests. 1 is the next call; 0: none
  * fails. */

@@ -176,10 +176,7 @@ static void add_step(working *working, crn_path_step step)
         after->start = step.start;
         return;
     }
-    if (critical->step_count == working->step_room) {
-        working->step_room = working->step_room ? working->step_room * 2 : 256;
-        critical->steps = crn_realloc(critical->steps, working->step_room, sizeof *critical->steps);
-    }
+    CRN_GROW(critical->steps, critical->step_count, working->step_room);
     critical->steps[critical->step_count++] = step;
 }
 

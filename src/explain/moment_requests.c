@@ -18,10 +18,7 @@ typedef struct request_builder {
 static void ask(request_builder *request_builder, crn_moment_request request)
 {
     crn_moment_requests *made = &request_builder->made;
-    if (made->count == made->room) {
-        made->room = made->room ? made->room * 2 : 256;
-        made->all = crn_realloc(made->all, made->room, sizeof *made->all);
-    }
+    CRN_GROW(made->all, made->count, made->room);
     made->all[made->count++] = request;
 }
 

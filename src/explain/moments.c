@@ -37,14 +37,6 @@ typedef struct building {
     uint32_t half_count, half_room;
 } building;
 
-static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room ? *room * 2 : 256;
-    return crn_realloc(array, *room, size);
-}
-
 /* ---- moments ---- */
 
 static uint32_t innermost(const building *building)
@@ -69,8 +61,7 @@ static uint32_t add_moment(building *building, uint64_t time, crn_moment_kind ki
 static void add_half(building *building, uint32_t moment, uint32_t other, bool to_begin,
                      crn_path_via via)
 {
-    building->halves = grow(building->halves, building->half_count, &building->half_room,
-                            sizeof *building->halves);
+    CRN_GROW(building->halves, building->half_count, building->half_room);
     building->halves[building->half_count++] = (half_link){moment, other, to_begin, via};
 }
 
@@ -90,8 +81,7 @@ static void begin_span(building *building, uint32_t span)
 {
     uint64_t start = building->all[span].start;
     uint32_t outer = innermost(building);
-    building->stack =
-        grow(building->stack, building->height, &building->stack_room, sizeof *building->stack);
+    CRN_GROW(building->stack, building->height, building->stack_room);
     building->stack[building->height++] = span;
     building->state[span] = OPEN;
     uint32_t moment = add_moment(building, start, CRN_MOMENT_BEGIN);

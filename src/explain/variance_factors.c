@@ -44,10 +44,7 @@ typedef struct factors {
 
 static void show(factors *factors, const crn_explain_factor *shown)
 {
-    if (factors->judged == factors->room) {
-        factors->room = factors->room ? factors->room * 2 : 16;
-        factors->shown = crn_realloc(factors->shown, factors->room, sizeof *factors->shown);
-    }
+    CRN_GROW(factors->shown, factors->judged, factors->room);
     factors->shown[factors->judged++] = *shown;
 }
 
@@ -123,11 +120,7 @@ static candidate *candidate_of(factors *factors, const crn_attribute *attribute,
     uint32_t key = factors->key[attribute->key];
     int32_t *its = &factors->by_key[key][of_parent * 2 + text];
     if (*its == NO_FACTOR) {
-        if (factors->count == factors->candidate_room) {
-            factors->candidate_room = factors->candidate_room ? factors->candidate_room * 2 : 16;
-            factors->candidates = crn_realloc(factors->candidates, factors->candidate_room,
-                                              sizeof *factors->candidates);
-        }
+        CRN_GROW(factors->candidates, factors->count, factors->candidate_room);
         *its = (int32_t)factors->count;
         crn_explain_factor shown = {.kind = of_parent ? CRN_FACTOR_PARENT_ATTRIBUTE
                                                       : CRN_FACTOR_ATTRIBUTE,

@@ -116,11 +116,7 @@ void crn_batch_add_state(crn_push_batch *batch, crn_push_state *state)
 {
     if (!state)
         return;
-    if (batch->state_count == batch->state_room) {
-        batch->state_room = batch->state_room ? batch->state_room * 2 : 16;
-        batch->states =
-            crn_realloc((void *)batch->states, batch->state_room, sizeof *batch->states);
-    }
+    CRN_GROW(batch->states, batch->state_count, batch->state_room);
     batch->states[batch->state_count++] = state;
 }
 

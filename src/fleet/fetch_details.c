@@ -12,14 +12,6 @@
 
 enum { KEYS_MAX = UINT16_MAX };
 
-void *crn_fetching_grow(void *items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return items;
-    *room = *room ? *room * 2 : 64;
-    return crn_realloc(items, *room, size);
-}
-
 uint16_t crn_fetching_key(crn_trace *trace, crn_interning *keys, crn_answer *answer)
 {
     size_t length;
@@ -130,8 +122,7 @@ static bool read_histogram(details *details, crn_answer *answer)
     if (lane >= trace->lane_count)
         return false;
     crn_disk_histogram *disk = crn_calloc(1, sizeof *disk);
-    trace->histograms = crn_fetching_grow(trace->histograms, trace->histogram_count, &details->room,
-                                          sizeof *trace->histograms);
+    CRN_GROW(trace->histograms, trace->histogram_count, details->room);
     crn_trace_histogram *histogram = &trace->histograms[trace->histogram_count++];
     *histogram = (crn_trace_histogram){.lane = lane, .disk = disk};
     disk->state = 1;
@@ -155,8 +146,7 @@ static bool read_histogram(details *details, crn_answer *answer)
 static bool read_process(details *details, crn_answer *answer)
 {
     crn_trace *trace = details->trace;
-    trace->processes = crn_fetching_grow(trace->processes, trace->process_count, &details->room,
-                                         sizeof *trace->processes);
+    CRN_GROW(trace->processes, trace->process_count, details->room);
     crn_trace_process *process = &trace->processes[trace->process_count++];
     *process = (crn_trace_process){.name = take_text(trace, answer)};
     process->number = (uint32_t)crn_answer_number(answer, 4);
@@ -188,8 +178,7 @@ static uint32_t take_span(details *details, crn_answer *answer)
 static bool read_remote(details *details, crn_answer *answer)
 {
     crn_trace *trace = details->trace;
-    trace->remotes = crn_fetching_grow(trace->remotes, trace->remote_count, &details->room,
-                                       sizeof *trace->remotes);
+    CRN_GROW(trace->remotes, trace->remote_count, details->room);
     crn_span_remote *remote = &trace->remotes[trace->remote_count++];
     *remote = (crn_span_remote){.span = take_span(details, answer)};
     remote->flags = (uint16_t)crn_answer_number(answer, 2);
@@ -201,8 +190,7 @@ static bool read_remote(details *details, crn_answer *answer)
 static bool read_counter(details *details, crn_answer *answer)
 {
     crn_trace *trace = details->trace;
-    trace->counters = crn_fetching_grow(trace->counters, trace->counter_count, &details->room,
-                                        sizeof *trace->counters);
+    CRN_GROW(trace->counters, trace->counter_count, details->room);
     crn_counter *counter = &trace->counters[trace->counter_count++];
     *counter = (crn_counter){.span = take_span(details, answer)};
     counter->key = crn_fetching_key(trace, details->keys, answer);
@@ -214,8 +202,7 @@ static bool read_counter(details *details, crn_answer *answer)
 static bool read_event(details *details, crn_answer *answer)
 {
     crn_trace *trace = details->trace;
-    trace->events =
-        crn_fetching_grow(trace->events, trace->event_count, &details->room, sizeof *trace->events);
+    CRN_GROW(trace->events, trace->event_count, details->room);
     crn_span_event *event = &trace->events[trace->event_count++];
     *event = (crn_span_event){.span = take_span(details, answer)};
     event->level = (uint32_t)crn_answer_number(answer, 1);
@@ -230,8 +217,7 @@ static bool read_event(details *details, crn_answer *answer)
 static bool read_off_core(details *details, crn_answer *answer)
 {
     crn_trace *trace = details->trace;
-    trace->off_core = crn_fetching_grow(trace->off_core, trace->off_core_count, &details->room,
-                                        sizeof *trace->off_core);
+    CRN_GROW(trace->off_core, trace->off_core_count, details->room);
     crn_off_core *off = &trace->off_core[trace->off_core_count++];
     *off = (crn_off_core){.lane = (uint32_t)crn_answer_number(answer, 4)};
     off->begin = crn_answer_number(answer, 8);

@@ -40,8 +40,7 @@ static void read_column(reading *reading, crn_answer *answer, uint32_t first, in
     crn_trace *trace = reading->trace;
     uint64_t count = crn_answer_length(answer, 1);
     for (uint64_t i = 0; column == KEY && i < count && !answer->bad; i++) {
-        trace->attributes = crn_fetching_grow(trace->attributes, trace->attribute_count,
-                                              &reading->attribute_room, sizeof *trace->attributes);
+        CRN_GROW(trace->attributes, trace->attribute_count, reading->attribute_room);
         trace->attributes[trace->attribute_count++] = (crn_attribute){
             .span = trace->span_count, .key = crn_fetching_key(trace, reading->keys, answer)};
     }
@@ -78,8 +77,7 @@ static void read_origin(reading *reading, crn_answer *answer, crn_span *span)
     uint16_t adoption = (uint16_t)crn_answer_number(answer, 2);
     if (!span->handed_off)
         return;
-    trace->handoffs = crn_fetching_grow(trace->handoffs, trace->handoff_count,
-                                        &reading->handoff_room, sizeof *trace->handoffs);
+    CRN_GROW(trace->handoffs, trace->handoff_count, reading->handoff_room);
     trace->handoffs[trace->handoff_count++] =
         (crn_span_handoff){trace->span_count, adoption, taken};
 }
@@ -91,8 +89,7 @@ static void read_weight(reading *reading, crn_answer *answer, const crn_span *sp
     double weight = crn_answer_real(answer);
     if (span->parent || !(weight > 1))
         return;
-    trace->weights = crn_fetching_grow(trace->weights, trace->weight_count, &reading->weight_room,
-                                       sizeof *trace->weights);
+    CRN_GROW(trace->weights, trace->weight_count, reading->weight_room);
     trace->weights[trace->weight_count++] = (crn_span_weight){trace->span_count, weight};
 }
 
@@ -195,8 +192,7 @@ static bool read_edges(reading *reading)
                               (crn_edge_kind)kind, at};
         good = edge.from != CRN_SPAN_NONE && edge.to != CRN_SPAN_NONE &&
                (kind == CRN_EDGE_WAITS || kind == CRN_EDGE_FOLLOWS);
-        trace->edges = crn_fetching_grow(trace->edges, trace->edge_count, &reading->edge_room,
-                                         sizeof *trace->edges);
+        CRN_GROW(trace->edges, trace->edge_count, reading->edge_room);
         trace->edges[trace->edge_count++] = edge;
     }
     return crn_fetching_end(reading->fetching, &answer, good);

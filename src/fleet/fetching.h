@@ -49,8 +49,6 @@ uint32_t crn_fetching_block(const crn_fetching *fetching, const crn_fleet_id *id
 bool crn_fetch_details(crn_fetching *fetching, crn_trace *trace, crn_interning *keys,
                        const uint32_t *lane_first);
 
-/* Returns the array of `count` items, reallocated if it has no room for one more. */
-void *crn_fetching_grow(void *items, size_t count, size_t *room, size_t size);
 /* Reads an attribute's key from the answer. Returns its number. */
 uint16_t crn_fetching_key(crn_trace *trace, crn_interning *keys, crn_answer *answer);
 /* Returns the span with a number, from 1, in a lane; CRN_SPAN_NONE if the lane has none with it. */

@@ -7,10 +7,7 @@
 
 static void note_open(crn_pushed_lane *lane, uint32_t number)
 {
-    if (lane->open_count == lane->open_room) {
-        lane->open_room = lane->open_room ? lane->open_room * 2 : 16;
-        lane->open = crn_realloc(lane->open, lane->open_room, sizeof *lane->open);
-    }
+    CRN_GROW(lane->open, lane->open_count, lane->open_room);
     lane->open[lane->open_count++] = number;
 }
 

@@ -106,10 +106,7 @@ static uint32_t function_of(reader *reader, const char *text, const char *file)
     }
     if (reader->by_block[block])
         return reader->by_block[block];
-    if (reader->count == reader->capacity) {
-        reader->capacity = reader->capacity ? reader->capacity * 2 : 256;
-        reader->list = crn_realloc(reader->list, reader->capacity, sizeof *reader->list);
-    }
+    CRN_GROW(reader->list, reader->count, reader->capacity);
     uint32_t root = crn_profile_builder_root(reader->builder);
     reader->list[reader->count] = (function){
         .block = block, .context = crn_profile_builder_child(reader->builder, root, block, 0)};

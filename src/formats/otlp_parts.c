@@ -6,10 +6,7 @@
 
 static Otlp__KeyValue *add(crn_otlp_list *list, const char *key)
 {
-    if (list->count == list->room) {
-        list->room = list->room ? list->room * 2 : 256;
-        list->items = crn_realloc((void *)list->items, list->room, sizeof *list->items);
-    }
+    CRN_GROW(list->items, list->count, list->room);
     Otlp__KeyValue *item = crn_calloc(1, sizeof *item);
     otlp__key_value__init(item);
     item->key = crn_text_copy(key, false);

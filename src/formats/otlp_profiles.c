@@ -29,11 +29,7 @@ typedef struct writer {
 
 static int32_t string_add(writer *writer, const char *text)
 {
-    if (writer->string_count == writer->string_room) {
-        writer->string_room = writer->string_room ? writer->string_room * 2 : 256;
-        writer->strings =
-            crn_realloc((void *)writer->strings, writer->string_room, sizeof *writer->strings);
-    }
+    CRN_GROW(writer->strings, writer->string_count, writer->string_room);
     writer->strings[writer->string_count] = crn_text_copy(text, false);
     return (int32_t)writer->string_count++;
 }

@@ -248,10 +248,7 @@ typedef struct changes {
 
 static void add_change(changes *changes, uint32_t process, uint64_t time, int32_t by)
 {
-    if (changes->count == changes->room) {
-        changes->room = changes->room ? changes->room * 2 : 1024;
-        changes->all = crn_realloc(changes->all, changes->room, sizeof *changes->all);
-    }
+    CRN_GROW(changes->all, changes->count, changes->room);
     changes->all[changes->count++] = (change){time, by, process};
 }
 

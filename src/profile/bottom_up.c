@@ -52,10 +52,7 @@ static bool comes_before(const stream *left, const stream *right)
 
 static void put_stream(tree_builder *all, stream stream)
 {
-    if (all->stream_count == all->stream_room) {
-        all->stream_room = all->stream_room ? all->stream_room * 2 : 64;
-        all->streams = crn_realloc(all->streams, all->stream_room, sizeof *all->streams);
-    }
+    CRN_GROW(all->streams, all->stream_count, all->stream_room);
     uint32_t at = all->stream_count++;
     for (; at && comes_before(&stream, &all->streams[(at - 1) / 2]); at = (at - 1) / 2)
         all->streams[at] = all->streams[(at - 1) / 2];

@@ -133,10 +133,7 @@ static void add_note(crn_merge *merge, const char *key, const char *value)
         combine(note, rule, value);
         return;
     }
-    if (merge->note_count == merge->note_capacity) {
-        merge->note_capacity = merge->note_capacity ? merge->note_capacity * 2 : 32;
-        merge->notes = crn_realloc(merge->notes, merge->note_capacity, sizeof *merge->notes);
-    }
+    CRN_GROW(merge->notes, merge->note_count, merge->note_capacity);
     merge->notes[merge->note_count++] = (merged_note){crn_strdup(key), crn_strdup(value)};
 }
 

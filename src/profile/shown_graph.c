@@ -68,10 +68,7 @@ typedef struct search {
 static void found(search *search, uint32_t caller, uint32_t callee, bool indirect)
 {
     crn_shown_graph *graph = search->graph;
-    if (graph->count == search->capacity) {
-        search->capacity = search->capacity ? search->capacity * 2 : 64;
-        graph->arrows = crn_realloc(graph->arrows, search->capacity, sizeof *graph->arrows);
-    }
+    CRN_GROW(graph->arrows, graph->count, search->capacity);
     graph->arrows[graph->count++] = (crn_shown_arrow){caller, callee, 0, indirect};
 }
 

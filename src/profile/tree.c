@@ -56,10 +56,7 @@ static candidate *choose(crn_tree *tree, const crn_profile *profile,
         possible++;
         if ((double)tree->totals[c] < least)
             continue;
-        if (*count == capacity) {
-            capacity = capacity ? capacity * 2 : 64;
-            chosen = crn_realloc(chosen, capacity, sizeof *chosen);
-        }
+        CRN_GROW(chosen, *count, capacity);
         chosen[(*count)++] = (candidate){tree->totals[c], c, profile->parent[c]};
     }
     crn_free(reach);

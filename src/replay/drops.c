@@ -38,8 +38,7 @@ static uint32_t job_before(const handed *jobs, uint32_t count, uint64_t moment)
 
 static void add_copy(crn_replay *replay, const crn_copy *copy)
 {
-    replay->copies = crn_replay_grow(replay->copies, replay->copy_count, &replay->copy_room,
-                                     sizeof *replay->copies);
+    CRN_GROW(replay->copies, replay->copy_count, replay->copy_room);
     replay->copies[replay->copy_count++] = *copy;
 }
 

@@ -13,8 +13,7 @@
 
 static uint32_t add_gate(crn_replay *replay, uint32_t pending, uint64_t until)
 {
-    replay->gates = crn_replay_grow(replay->gates, replay->gate_count, &replay->gate_room,
-                                    sizeof *replay->gates);
+    CRN_GROW(replay->gates, replay->gate_count, replay->gate_room);
     replay->gates[replay->gate_count] = (crn_gate){pending, until};
     return replay->gate_count++;
 }
@@ -22,8 +21,7 @@ static uint32_t add_gate(crn_replay *replay, uint32_t pending, uint64_t until)
 static void add_point(crn_replay *replay, crn_point_kind kind, uint32_t span, uint64_t time,
                       uint32_t target)
 {
-    replay->points = crn_replay_grow(replay->points, replay->point_count, &replay->point_room,
-                                     sizeof *replay->points);
+    CRN_GROW(replay->points, replay->point_count, replay->point_room);
     replay->points[replay->point_count++] =
         (crn_point){time, replay->trace->spans[span].lane, span, target, kind};
 }

@@ -2,6 +2,7 @@
  *
  * Adds detected timers and doubts to the facts of a replay.
  */
+#include "base/memory.h"
 #include "replay/program.h"
 
 void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
@@ -13,15 +14,13 @@ void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, u
         if (doubt->kind == kind && doubt->block == block)
             return;
     }
-    facts->doubts = crn_replay_grow(facts->doubts, facts->doubt_count, &replay->doubt_room,
-                                    sizeof *facts->doubts);
+    CRN_GROW(facts->doubts, facts->doubt_count, replay->doubt_room);
     facts->doubts[facts->doubt_count++] = (crn_doubt){kind, block, other, (uint64_t)period};
 }
 
 void crn_replay_note_timer(crn_replay *replay, uint32_t block, double period)
 {
     crn_replay_facts *facts = &replay->facts;
-    facts->timers = crn_replay_grow(facts->timers, facts->timer_count, &replay->found_room,
-                                    sizeof *facts->timers);
+    CRN_GROW(facts->timers, facts->timer_count, replay->found_room);
     facts->timers[facts->timer_count++] = (crn_found_timer){block, (uint64_t)period};
 }

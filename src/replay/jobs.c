@@ -55,8 +55,7 @@ static void add_job(crn_replay *replay, uint32_t span, uint64_t taken,
                     const crn_replay_setup *setup)
 {
     const crn_span *its = &replay->trace->spans[span];
-    replay->jobs =
-        crn_replay_grow(replay->jobs, replay->job_count, &replay->job_room, sizeof *replay->jobs);
+    CRN_GROW(replay->jobs, replay->job_count, replay->job_room);
     crn_job job = {.span = span,
                    .lane = its->lane,
                    .members = 1,

@@ -51,8 +51,7 @@ void crn_lengths_add(crn_lengths *lengths, uint64_t length)
     if (lengths->bins) {
         lengths->bins[bin_of(length)]++;
     } else {
-        lengths->exact =
-            crn_replay_grow(lengths->exact, lengths->count, &lengths->room, sizeof *lengths->exact);
+        CRN_GROW(lengths->exact, lengths->count, lengths->room);
         lengths->exact[lengths->count] = length;
     }
     lengths->count++;

@@ -77,8 +77,7 @@ static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t tim
     uint64_t from = within(later(free, ready), 0, time), took = time - from;
     writer->at = time;
     if (took > CRN_REPLAY_WAKE_NS && !writer->dry) {
-        replay->wakes = crn_replay_grow(replay->wakes, replay->wake_count, &replay->wake_room,
-                                        sizeof *replay->wakes);
+        CRN_GROW(replay->wakes, replay->wake_count, replay->wake_room);
         replay->wakes[replay->wake_count++] =
             (crn_wake){from + CRN_REPLAY_WAKE_NS, time, writer->lane, span};
     }

@@ -8,14 +8,6 @@
 #include "base/order.h"
 #include "replay/program.h"
 
-void *crn_replay_grow(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room ? *room * 2 : 1024;
-    return crn_realloc(array, *room, size);
-}
-
 typedef struct place {
     uint64_t start;
     uint32_t lane, span;

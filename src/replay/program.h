@@ -322,10 +322,6 @@ static inline uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span
 }
 crn_begin_gate *crn_replay_begin_gate(const crn_replay *replay, uint32_t span);
 
-/* Returns the array, grown if needed to hold one item more than `count`. `*room` is its
- * capacity. */
-void *crn_replay_grow(void *array, uint32_t count, uint32_t *room, size_t size);
-
 /* ---- walk over a lane's events in the order of time ----------------------------------- */
 
 typedef enum crn_event_kind { CRN_EVENT_BEGIN, CRN_EVENT_END, CRN_EVENT_POINT } crn_event_kind;

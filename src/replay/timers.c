@@ -198,8 +198,7 @@ static double longest_wait(const schedule *schedule)
 
 static crn_timer *add_timer(crn_replay *replay, const schedule *schedule, uint32_t lane, bool noted)
 {
-    replay->timers = crn_replay_grow(replay->timers, replay->timer_count, &replay->timer_room,
-                                     sizeof *replay->timers);
+    CRN_GROW(replay->timers, replay->timer_count, replay->timer_room);
     replay->timers[replay->timer_count++] =
         (crn_timer){.lane = lane,
                     .block = schedule->beats->block,

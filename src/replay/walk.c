@@ -57,15 +57,13 @@ static uint32_t take_slot(crn_walk *walk)
 
 static void give_slot(crn_walk *walk, uint32_t slot)
 {
-    walk->free =
-        crn_replay_grow(walk->free, walk->free_count, &walk->free_room, sizeof *walk->free);
+    CRN_GROW(walk->free, walk->free_count, walk->free_room);
     walk->free[walk->free_count++] = slot;
 }
 
 static void heap_add(crn_walk *walk, const crn_open *added)
 {
-    walk->heap =
-        crn_replay_grow(walk->heap, walk->heap_count, &walk->heap_room, sizeof *walk->heap);
+    CRN_GROW(walk->heap, walk->heap_count, walk->heap_room);
     uint32_t at = walk->heap_count++;
     while (at && ends_before(walk, added, &walk->heap[(at - 1) / 2])) {
         walk->heap[at] = walk->heap[(at - 1) / 2];
@@ -105,15 +103,13 @@ static const crn_open *next_end(const crn_walk *walk)
 static uint32_t push(crn_walk *walk, uint32_t span)
 {
     crn_open added = {walk->replay->trace->spans[span].end, span, take_slot(walk)};
-    walk->stack =
-        crn_replay_grow(walk->stack, walk->stack_count, &walk->stack_room, sizeof *walk->stack);
+    CRN_GROW(walk->stack, walk->stack_count, walk->stack_room);
     walk->stack[walk->stack_count++] = span;
     if (walk->nested_count && !ends_before(walk, &added, &walk->nested[walk->nested_count - 1])) {
         heap_add(walk, &added);
         return added.slot;
     }
-    walk->nested =
-        crn_replay_grow(walk->nested, walk->nested_count, &walk->nested_room, sizeof *walk->nested);
+    CRN_GROW(walk->nested, walk->nested_count, walk->nested_room);
     walk->nested[walk->nested_count++] = added;
     return added.slot;
 }

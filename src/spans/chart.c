@@ -101,10 +101,7 @@ static void put_bar(drawing *drawing, pixel_sum *row)
     crn_chart_drawing *look = &drawing->look;
     if (row->bar.count == 0)
         return;
-    if (look->bar_count == drawing->bar_room) {
-        drawing->bar_room = drawing->bar_room ? drawing->bar_room * 2 : 256;
-        look->bars = crn_realloc(look->bars, drawing->bar_room, sizeof *look->bars);
-    }
+    CRN_GROW(look->bars, look->bar_count, drawing->bar_room);
     look->bars[look->bar_count++] = row->bar;
     row->bar.count = 0;
 }
@@ -116,10 +113,7 @@ static void put_arrow(drawing *drawing, crn_chart_arrow arrow)
         look->arrows_left_out++;
         return;
     }
-    if (look->arrow_count == drawing->arrow_room) {
-        drawing->arrow_room = drawing->arrow_room ? drawing->arrow_room * 2 : 64;
-        look->arrows = crn_realloc(look->arrows, drawing->arrow_room, sizeof *look->arrows);
-    }
+    CRN_GROW(look->arrows, look->arrow_count, drawing->arrow_room);
     look->arrows[look->arrow_count++] = arrow;
 }
 

@@ -56,10 +56,7 @@ static bool has_ended(const spans *spans, uint32_t span, uint64_t at)
 
 static void push(walk *walk, uint32_t span)
 {
-    if (walk->open_count == walk->open_room) {
-        walk->open_room = walk->open_room ? walk->open_room * 2 : 64;
-        walk->open = crn_realloc(walk->open, walk->open_room, sizeof *walk->open);
-    }
+    CRN_GROW(walk->open, walk->open_count, walk->open_room);
     walk->open[walk->open_count++] = span;
 }
 

@@ -52,7 +52,7 @@ void crn_samples_end(crn_samples_making *making)
 static void put_path(crn_samples_making *making, crn_path path)
 {
     crn_samples *to = making->to;
-    to->paths = crn_store_grow(to->paths, to->path_count, &making->path_room, sizeof *to->paths);
+    CRN_GROW(to->paths, to->path_count, making->path_room);
     to->paths[to->path_count++] = path;
 }
 
@@ -80,7 +80,7 @@ void crn_samples_add(crn_samples_making *making, const crn_sample *sample)
     if (to->count == UINT32_MAX)
         return;
     put_first_path(making);
-    to->list = crn_store_grow(to->list, to->count, &making->room, sizeof *to->list);
+    CRN_GROW(to->list, to->count, making->room);
     to->list[to->count++] = *sample;
 }
 
@@ -89,8 +89,7 @@ void crn_samples_change(crn_samples_making *making, const crn_thread_change *cha
     crn_samples *to = making->to;
     if (to->change_count == UINT32_MAX)
         return;
-    to->changes =
-        crn_store_grow(to->changes, to->change_count, &making->change_room, sizeof *to->changes);
+    CRN_GROW(to->changes, to->change_count, making->change_room);
     to->changes[to->change_count++] = *change;
 }
 

@@ -9,10 +9,7 @@
 
 void crn_coverings_add(crn_coverings *coverings, const crn_covering *covering)
 {
-    if (coverings->count == coverings->capacity) {
-        coverings->capacity = coverings->capacity ? coverings->capacity * 2 : 256;
-        coverings->all = crn_realloc(coverings->all, coverings->capacity, sizeof *coverings->all);
-    }
+    CRN_GROW(coverings->all, coverings->count, coverings->capacity);
     coverings->all[coverings->count++] = *covering;
 }
 

@@ -67,10 +67,7 @@ static void count_children(crn_spans *spans, const uint32_t *first)
             children < CRN_CHILDREN_MANY ? (uint8_t)children : CRN_CHILDREN_MANY;
         if (children < CRN_CHILDREN_MANY)
             continue;
-        if (spans->many_count == room) {
-            room = room ? room * 2 : 16;
-            spans->many = crn_realloc(spans->many, room, sizeof *spans->many);
-        }
+        CRN_GROW(spans->many, spans->many_count, room);
         spans->many[spans->many_count++] = (struct crn_children_many){s, children};
     }
 }
@@ -343,10 +340,7 @@ static void offer(longest *longest, const crn_span_part *part)
         }
         return;
     }
-    if (found->count == longest->room) {
-        longest->room = longest->room ? longest->room * 2 : 16;
-        found->parts = crn_realloc(found->parts, longest->room, sizeof *found->parts);
-    }
+    CRN_GROW(found->parts, found->count, longest->room);
     found->parts[found->count] = *part;
     sift_up(found->parts, found->count++);
 }

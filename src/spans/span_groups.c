@@ -143,10 +143,7 @@ static void gather(grouping *grouping, const uint8_t *kept, const char *attribut
 
 static void add_run(grouping *grouping, run run)
 {
-    if (grouping->run_count == grouping->run_room) {
-        grouping->run_room = grouping->run_room ? grouping->run_room * 2 : 256;
-        grouping->runs = crn_realloc(grouping->runs, grouping->run_room, sizeof run);
-    }
+    CRN_GROW(grouping->runs, grouping->run_count, grouping->run_room);
     grouping->runs[grouping->run_count++] = run;
 }
 
@@ -174,10 +171,7 @@ static void find_runs(grouping *grouping)
 static uint32_t add_group(grouping *grouping, crn_span_group group)
 {
     crn_span_groups *made = &grouping->made;
-    if (made->count == grouping->room) {
-        grouping->room = grouping->room ? grouping->room * 2 : 64;
-        made->groups = crn_realloc(made->groups, grouping->room, sizeof *made->groups);
-    }
+    CRN_GROW(made->groups, made->count, grouping->room);
     made->groups[made->count++] = group;
     return made->count;
 }

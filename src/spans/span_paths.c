@@ -41,10 +41,7 @@ static uint32_t child_of(node_table *table, uint32_t parent, uint32_t block)
         if (node->parent == parent && node->block == block)
             return table->slots[at];
     }
-    if (table->count == table->room) {
-        table->room = table->room ? table->room * 2 : 256;
-        table->nodes = crn_realloc(table->nodes, table->room, sizeof *table->nodes);
-    }
+    CRN_GROW(table->nodes, table->count, table->room);
     table->nodes[table->count] = (crn_path_node){parent, block};
     return table->slots[at] = table->count++;
 }

@@ -113,8 +113,7 @@ static bool find_details_of(crn_store_opening *opening, uint32_t number)
     uint32_t count = opening->detail_lane_count;
     if (count + 1 >= CRN_LANES_MAX)
         return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count + 1);
-    opening->details = crn_store_grow(opening->details, count, &opening->detail_lane_room,
-                                      sizeof *opening->details);
+    CRN_GROW(opening->details, count, opening->detail_lane_room);
     opening->details[count] = (crn_lane_details){.number = number};
     opening->detail_lane_count++;
     crn_lane_details *its = &opening->details[count];

@@ -10,14 +10,6 @@
 #include "base/order.h"
 #include "spans/store_opening.h"
 
-void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 64;
-    return crn_realloc(array, *room, size);
-}
-
 bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, uint32_t number,
                             uint64_t item, crn_parts *found)
 {
@@ -60,8 +52,7 @@ uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *
     opening->last = piece.latest > last ? piece.latest : last;
     if (!piece.count)
         return 0;
-    store->pieces = crn_store_grow(store->pieces, store->piece_count, &opening->piece_room,
-                                   sizeof *store->pieces);
+    CRN_GROW(store->pieces, store->piece_count, opening->piece_room);
     store->pieces[store->piece_count++] = piece;
     store->count += piece.count;
     return piece.count;
@@ -109,7 +100,7 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
     const crn_span_move *move = crn_store_move(store, span);
     crn_span_move without = move ? *move : (crn_span_move){.span = span};
     without.parent = CRN_SPAN_NONE;
-    store->moves = crn_store_grow(store->moves, *moves, &opening->move_room, sizeof *store->moves);
+    CRN_GROW(store->moves, *moves, opening->move_room);
     store->moves[(*moves)++] = without;
     store->dangling++;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "spans/span_names.h"
 #include "spans/store_opening.h"
 
@@ -43,18 +44,15 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
         store->dangling++;
         if (detail->kind != CRN_DETAIL_HANDOFF)
             return;
-        opening->cut = crn_store_grow(opening->cut, opening->cut_count, &opening->cut_room,
-                                      sizeof *opening->cut);
+        CRN_GROW(opening->cut, opening->cut_count, opening->cut_room);
         opening->cut[opening->cut_count++] = span;
     } else if (detail->kind == CRN_DETAIL_HANDOFF) {
-        store->moves = crn_store_grow(store->moves, store->move_count, &opening->move_room,
-                                      sizeof *store->moves);
+        CRN_GROW(store->moves, store->move_count, opening->move_room);
         store->moves[store->move_count++] =
             (crn_span_move){span, other, detail->more ? crn_store_moment(store, detail->more) : 0,
                             true, detail->key};
     } else {
-        store->edges = crn_store_grow(store->edges, store->edge_count, &opening->edge_room,
-                                      sizeof *store->edges);
+        CRN_GROW(store->edges, store->edge_count, opening->edge_room);
         store->edges[store->edge_count++] = (crn_span_edge){
             span, other, detail->kind == CRN_DETAIL_WAITS ? CRN_EDGE_WAITS : CRN_EDGE_FOLLOWS,
             detail->more ? crn_store_moment(store, detail->more) : 0};
@@ -69,8 +67,7 @@ static void add_counter(crn_store_opening *opening, uint32_t span, const crn_dis
     memcpy(&value, &detail->value, sizeof value);
     if (detail->key >= store->key_count || !isfinite(value))
         return;
-    store->counters = crn_store_grow(store->counters, store->counter_count, &opening->counter_room,
-                                     sizeof *store->counters);
+    CRN_GROW(store->counters, store->counter_count, opening->counter_room);
     store->counters[store->counter_count++] =
         (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
@@ -80,8 +77,7 @@ static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_
 {
     crn_span_store *store = opening->store;
     const char *text = crn_string_at(&store->strings, (uint32_t)detail->more);
-    store->events = crn_store_grow(store->events, store->event_count, &opening->event_room,
-                                   sizeof *store->events);
+    CRN_GROW(store->events, store->event_count, opening->event_room);
     store->events[store->event_count++] =
         (crn_span_event){span, detail->key <= CAIRN_LEVEL_ERROR ? detail->key : CAIRN_LEVEL_NONE,
                          crn_store_moment(store, detail->value),
@@ -115,8 +111,7 @@ static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk
     memcpy(&weight, &detail->value, sizeof weight);
     if (!(weight >= 1 && weight < 0x1p62))
         return;
-    store->weights = crn_store_grow(store->weights, store->weight_count, &opening->weight_room,
-                                    sizeof *store->weights);
+    CRN_GROW(store->weights, store->weight_count, opening->weight_room);
     store->weights[store->weight_count++] = (crn_span_weight){span, weight};
 }
 
@@ -124,8 +119,7 @@ static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk
 static void add_remote(crn_store_opening *opening, uint32_t span, const crn_disk_detail *first,
                        const crn_disk_detail *second)
 {
-    opening->remotes = crn_store_grow(opening->remotes, opening->remote_count,
-                                      &opening->remote_room, sizeof *opening->remotes);
+    CRN_GROW(opening->remotes, opening->remote_count, opening->remote_room);
     opening->remotes[opening->remote_count++] = (crn_span_remote){
         .span = span,
         .flags = first->key,
@@ -219,8 +213,7 @@ static bool add_details(crn_store_opening *opening, const char *data, uint64_t c
         read_detail(opening, lane, &details[piece.count++], walk);
         crn_store_touch(store, sizeof *details);
     }
-    store->detail_pieces = crn_store_grow(store->detail_pieces, store->detail_piece_count,
-                                          &opening->detail_room, sizeof *store->detail_pieces);
+    CRN_GROW(store->detail_pieces, store->detail_piece_count, opening->detail_room);
     if (piece.count)
         store->detail_pieces[store->detail_piece_count++] = piece;
     store->detail_count += piece.count;

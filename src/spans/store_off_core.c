@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "spans/store_opening.h"
@@ -33,8 +34,7 @@ static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_co
     entry.ready = !end ? 0 : disk->ready < length ? disk->ready : length;
     entry.waiting =
         end && disk->waiting < length - entry.ready ? disk->waiting : length - entry.ready;
-    store->off_core = crn_store_grow(store->off_core, store->off_core_count,
-                                     &opening->off_core_room, sizeof *store->off_core);
+    CRN_GROW(store->off_core, store->off_core_count, opening->off_core_room);
     store->off_core[store->off_core_count++] = entry;
 }
 

@@ -79,9 +79,6 @@ bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, u
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
                        uint64_t item, crn_parts **found);
 
-/* Returns `array`, grown if needed to hold `count` + 1 items. `count` is less than 2^32 - 1. */
-void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size);
-
 /* Adds up to `most` spans of a lane as one piece. Returns their number. */
 uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
                              uint64_t most, uint32_t lane);

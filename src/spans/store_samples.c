@@ -59,8 +59,7 @@ static uint32_t path_of(crn_store_opening *opening, crn_sampled_graph *graph, ui
     uint32_t length = 0, path = CRN_PATH_NONE;
     uint32_t context = context_of(graph, record), last = context;
     while (context && !graph->paths[context]) {
-        opening->climb =
-            crn_store_grow(opening->climb, length, &opening->climb_room, sizeof *opening->climb);
+        CRN_GROW(opening->climb, length, opening->climb_room);
         opening->climb[length++] = context;
         context = context_of(graph, graph->links[context].from);
     }

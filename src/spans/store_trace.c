@@ -26,8 +26,7 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
                                             .parent = within ? span->parent - first + 1 : 0};
     if (within || (span->parent == CRN_SPAN_NONE && !span->handed_off))
         return;
-    store->moves =
-        crn_store_grow(store->moves, store->move_count, &opening->move_room, sizeof *store->moves);
+    CRN_GROW(store->moves, store->move_count, opening->move_room);
     store->moves[store->move_count++] =
         (crn_span_move){.span = number, .parent = span->parent, .handed_off = span->handed_off};
 }

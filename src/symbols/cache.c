@@ -69,15 +69,6 @@ void crn_symbols_cache_free(crn_symbols_cache *cache)
     crn_free(cache);
 }
 
-/* Returns the array, reallocated if it has no room for one more item. */
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? *capacity * 2 : 64;
-    return crn_realloc(array, *capacity, size);
-}
-
 /* Returns a module of the cache, added if it is new. Another build of a file is another module. */
 static known_module *find_module(crn_symbols_cache *cache, const crn_module *module)
 {
@@ -88,8 +79,7 @@ static known_module *find_module(crn_symbols_cache *cache, const crn_module *mod
     uint32_t number = crn_intern_number(cache->keys, key, path + id);
     crn_free(key);
     if (number == cache->module_count) {
-        cache->modules = grown(cache->modules, cache->module_count, &cache->module_capacity,
-                               sizeof *cache->modules);
+        CRN_GROW(cache->modules, cache->module_count, cache->module_capacity);
         cache->modules[cache->module_count++] = (known_module){0};
     }
     return &cache->modules[number];
@@ -125,8 +115,7 @@ static void keep_function(void *data, const char *name, const char *file, uint32
 {
     crn_symbols_cache *cache = data;
     known_module *known = cache->current;
-    known->functions = grown(known->functions, known->function_count, &known->function_capacity,
-                             sizeof *known->functions);
+    CRN_GROW(known->functions, known->function_count, known->function_capacity);
     known->functions[known->function_count++] =
         (crn_block_info){.name = crn_intern(cache->names, name, strlen(name)),
                          .file = crn_intern(cache->names, file, strlen(file)),
@@ -139,13 +128,11 @@ static void keep_address(void *data, const crn_module *module, const crn_address
 {
     (void)module;
     known_module *known = ((crn_symbols_cache *)data)->current;
-    known->addresses = grown(known->addresses, known->address_count, &known->address_capacity,
-                             sizeof *known->addresses);
+    CRN_GROW(known->addresses, known->address_count, known->address_capacity);
     known->addresses[known->address_count++] =
         (known_address){address->offset, known->frame_count, count, line};
     for (uint32_t i = 0; i < count; i++) {
-        known->frames =
-            grown(known->frames, known->frame_count, &known->frame_capacity, sizeof *known->frames);
+        CRN_GROW(known->frames, known->frame_count, known->frame_capacity);
         known->frames[known->frame_count++] = known->function_first + functions[i];
     }
 }

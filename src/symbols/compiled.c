@@ -78,11 +78,7 @@ static void add(void *data, uint64_t start, uint64_t size, const char *name)
 {
     crn_compiled *compiled = data;
     size_t length = strlen(name) + 1;
-    if (compiled->count == compiled->capacity) {
-        compiled->capacity = compiled->capacity ? compiled->capacity * 2 : 1024;
-        compiled->functions =
-            crn_realloc(compiled->functions, compiled->capacity, sizeof *compiled->functions);
-    }
+    CRN_GROW(compiled->functions, compiled->count, compiled->capacity);
     if (compiled->names_size + length > compiled->names_capacity) {
         compiled->names_capacity = (compiled->names_size + length) * 2;
         compiled->names = crn_realloc(compiled->names, compiled->names_capacity, 1);

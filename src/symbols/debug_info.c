@@ -63,10 +63,7 @@ static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
     while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
         if (low >= high)
             continue;
-        if (ranges->count == ranges->capacity) {
-            ranges->capacity = ranges->capacity ? ranges->capacity * 2 : 16;
-            ranges->ranges = crn_realloc(ranges->ranges, ranges->capacity, sizeof *ranges->ranges);
-        }
+        CRN_GROW(ranges->ranges, ranges->count, ranges->capacity);
         ranges->ranges[ranges->count++] = (range){low, high, unit, *die, NULL};
     }
 }
@@ -137,10 +134,7 @@ static void walk_unit(crn_debug_info *info, uint32_t number, walk how)
 
 static void add_unit(crn_debug_info *info, Dwarf_Die *die, Dwarf_Die *covers)
 {
-    if (info->unit_count == info->unit_capacity) {
-        info->unit_capacity = info->unit_capacity ? info->unit_capacity * 2 : 64;
-        info->units = crn_realloc(info->units, info->unit_capacity, sizeof *info->units);
-    }
+    CRN_GROW(info->units, info->unit_count, info->unit_capacity);
     uint32_t number = info->unit_count++;
     info->units[number] = (unit){.die = *die};
     size_t before = info->ranges.count;

@@ -17,11 +17,7 @@ static void add(crn_inlines *inlines, Dwarf_Die *die, uint32_t depth)
     while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
         if (low >= high || inlines->count == UINT32_MAX - 1)
             continue;
-        if (inlines->count == inlines->capacity) {
-            inlines->capacity = inlines->capacity ? inlines->capacity * 2 : 16;
-            inlines->inlines =
-                crn_realloc(inlines->inlines, inlines->capacity, sizeof *inlines->inlines);
-        }
+        CRN_GROW(inlines->inlines, inlines->count, inlines->capacity);
         inlines->inlines[inlines->count++] = (crn_inline){low, high, *die, depth, 0};
     }
 }

@@ -72,10 +72,7 @@ static void load(reader *reader, const code *code, uint64_t left)
     if (!read_name(reader->file, left, name) || code->address + code->number <= code->address)
         return;
     reader->put(reader->data, code->address, code->number, name);
-    if (reader->count == reader->capacity) {
-        reader->capacity = reader->capacity ? reader->capacity * 2 : 256;
-        reader->all = crn_realloc(reader->all, reader->capacity, sizeof *reader->all);
-    }
+    CRN_GROW(reader->all, reader->count, reader->capacity);
     reader->all[reader->count++] = (loaded){code->address, crn_strdup(name)};
 }
 

@@ -46,20 +46,6 @@ bool crn_symbols_wanted(const crn_profile *profile)
     return wanted;
 }
 
-static uint32_t *grown(uint32_t *array, uint32_t count, uint32_t *capacity)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? *capacity * 2 : 256;
-    return crn_realloc(array, *capacity, sizeof *array);
-}
-
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* ---- results of lookups --------------------------------------------------------------- */
 
 static const char *failure_text(crn_module_state state)
@@ -88,7 +74,7 @@ static void put_module(void *data, const crn_module *module, crn_module_state st
 {
     resolving *resolving = data;
     resolving->function_count = 0;
-    resolving->allocator = strncmp(last_name(module->path), "libcairn-alloc.so", 17) == 0;
+    resolving->allocator = strncmp(crn_path_name(module->path), "libcairn-alloc.so", 17) == 0;
     const char *text = failure_text(state);
     if (text && resolving->failures++ < WARNINGS_MAX)
         crn_profile_builder_warn(resolving->builder, "%.300s %s", module->path, text);
@@ -135,15 +121,13 @@ static void put_function(void *data, const char *name, const char *file, uint32_
     resolving *resolving = data;
     crn_block_info info = {.name = name, .file = file, .line = line, .column = column};
     uint32_t block = put_block(resolving, &info, resolving->allocator || is_allocator(name));
-    resolving->functions =
-        grown(resolving->functions, resolving->function_count, &resolving->function_capacity);
+    CRN_GROW(resolving->functions, resolving->function_count, resolving->function_capacity);
     resolving->functions[resolving->function_count++] = block;
 }
 
 static void put_frame(resolving *resolving, uint32_t block)
 {
-    resolving->frames =
-        grown(resolving->frames, resolving->frame_count, &resolving->frame_capacity);
+    CRN_GROW(resolving->frames, resolving->frame_count, resolving->frame_capacity);
     resolving->frames[resolving->frame_count++] = block;
 }
 
@@ -156,7 +140,7 @@ static void put_address(void *data, const crn_module *module, const crn_address 
         put_frame(resolving, resolving->functions[functions[i]]);
     if (!count) {
         char name[320];
-        snprintf(name, sizeof name, "[%.255s]+0x%" PRIx64, last_name(module->path),
+        snprintf(name, sizeof name, "[%.255s]+0x%" PRIx64, crn_path_name(module->path),
                  address->offset);
         put_frame(resolving,
                   put_block(resolving, &(crn_block_info){.name = name, .file = module->path},
@@ -179,7 +163,7 @@ static void keep_unresolved(resolving *resolving)
         const stand_in *parent = &resolving->stand_ins[info.parent < b ? info.parent : 0];
         info.parent = parent->count ? resolving->frames[parent->first] : 0;
         uint64_t unused;
-        bool allocator = strncmp(last_name(info.file), "libcairn-alloc.so", 17) == 0 &&
+        bool allocator = strncmp(crn_path_name(info.file), "libcairn-alloc.so", 17) == 0 &&
                          crn_address_parse(&info, &unused);
         resolving->stand_ins[b] = (stand_in){resolving->frame_count, 1, 0};
         put_frame(resolving, put_block(resolving, &info, allocator));

@@ -36,21 +36,14 @@ static void add_child(child **list, uint32_t *count, uint32_t *capacity, child i
 
 static uint32_t add_pair(crn_why_pairs *pairs, crn_why_pair pair)
 {
-    if (pairs->count == pairs->capacity) {
-        pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;
-        pairs->list = crn_realloc(pairs->list, pairs->capacity, sizeof *pairs->list);
-    }
+    CRN_GROW(pairs->list, pairs->count, pairs->capacity);
     pairs->list[pairs->count] = pair;
     return pairs->count++;
 }
 
 static void add_member(crn_why_pairs *pairs, uint32_t context)
 {
-    if (pairs->member_count == pairs->member_capacity) {
-        pairs->member_capacity = pairs->member_capacity ? pairs->member_capacity * 2 : 256;
-        pairs->members =
-            crn_realloc(pairs->members, pairs->member_capacity, sizeof *pairs->members);
-    }
+    CRN_GROW(pairs->members, pairs->member_count, pairs->member_capacity);
     pairs->members[pairs->member_count++] = context;
 }
 

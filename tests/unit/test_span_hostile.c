@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "profile/profile.h"
 #include "spans/spans.h"
-#include "spans/store_opening.h"
 #include "support/cases.h"
 #include "support/hostile.h"
 #include "support/span_readers.h"
@@ -459,10 +458,11 @@ static void counts_grow_up_to_the_limit_of_numbers(void **state)
 {
     (void)state;
     uint32_t count = 0;
-    void *array = NULL;
+    struct {
+    } *array = NULL;
     while (count < UINT32_MAX) {
         uint32_t before = count;
-        array = crn_store_grow(array, count, &count, 0);
+        CRN_GROW(array, count, count);
         assert_true(count > before);
     }
     crn_free(array);

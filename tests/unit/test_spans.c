@@ -241,10 +241,7 @@ typedef struct worker {
 
 static void note_span(worker *worker, noted noted)
 {
-    if (worker->count == worker->room) {
-        worker->room = worker->room ? worker->room * 2 : 1024;
-        worker->noted = crn_realloc(worker->noted, worker->room, sizeof *worker->noted);
-    }
+    CRN_GROW(worker->noted, worker->count, worker->room);
     worker->noted[worker->count++] = noted;
 }
 
