@@ -25,6 +25,11 @@ json_t *crn_json_number(uint64_t number)
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
 }
 
+void crn_json_set_number(json_t *object, const char *key, uint64_t number)
+{
+    json_object_set_new(object, key, crn_json_number(number));
+}
+
 json_t *crn_json_real(double number)
 {
     return isfinite(number) ? json_real(number) : json_null();
@@ -55,6 +60,12 @@ void crn_json_write(FILE *out, json_t *json)
 void crn_json_write_member(FILE *out, const char *key, json_t *value)
 {
     fprintf(out, ",\n\"%s\":", key);
+    crn_json_write(out, value);
+}
+
+void crn_json_write_element(FILE *out, size_t at, json_t *value)
+{
+    fputs(at ? ",\n" : "\n", out);
     crn_json_write(out, value);
 }
 

@@ -14,6 +14,8 @@
 json_t *crn_json_text(const char *text);
 /* Returns a number; above 2^63 - 1 as a real, because most readers end there. */
 json_t *crn_json_number(uint64_t number);
+/* Sets a member to such a number. */
+void crn_json_set_number(json_t *object, const char *key, uint64_t number);
 /* Returns a number; null for NaN and infinity, which JSON lacks. */
 json_t *crn_json_real(double number);
 json_t *crn_json_block(const crn_profile *profile, uint32_t block);
@@ -30,5 +32,7 @@ json_t *crn_spans_span_json(const struct crn_spans_report *report, uint32_t span
 /* Print a value and free it; the second prints a member of an object that has members already. */
 void crn_json_write(FILE *out, json_t *value);
 void crn_json_write_member(FILE *out, const char *key, json_t *value);
+/* Does the same with the element `at` of an array. */
+void crn_json_write_element(FILE *out, size_t at, json_t *value);
 
 #endif

@@ -85,8 +85,7 @@ void crn_why_json(FILE *out, const crn_why_report *report)
     crn_json_write_member(out, "hidden", crn_json_number(why->cause_count - shown));
     fputs(",\n\"causes\":[", out);
     for (size_t i = 0; i < shown; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, cause_json(report, &why->causes[i]));
+        crn_json_write_element(out, i, cause_json(report, &why->causes[i]));
     }
     fputs("],\n\"matches\":[", out);
     for (size_t i = 0; i < why->match_count; i++) {
@@ -94,8 +93,7 @@ void crn_why_json(FILE *out, const crn_why_report *report)
         json_object_set_new(match, "before", info_json(why->matches[i].before));
         json_object_set_new(match, "after", info_json(why->matches[i].after));
         json_object_set_new(match, "likeness", json_real(why->matches[i].likeness));
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, match);
+        crn_json_write_element(out, i, match);
     }
     fputs("]}\n", out);
 }

@@ -9,11 +9,6 @@
 #include "cli/common/json.h"
 #include "critical.h"
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *slack_json(uint64_t slack)
 {
     return slack == CRN_SLACK_ANY ? json_null() : crn_json_number(slack);
@@ -24,10 +19,10 @@ static json_t *row_json(const crn_critical_report *report, uint32_t at)
     const crn_critical_row *row = &report->critical->rows[at];
     json_t *json = json_object();
     json_object_set_new(json, "block", crn_json_block(report->source->profile, row->block));
-    set_number(json, "count", row->count);
-    set_number(json, "on_path", row->on_path);
-    set_number(json, "time", row->time);
-    set_number(json, "self", row->self);
+    crn_json_set_number(json, "count", row->count);
+    crn_json_set_number(json, "on_path", row->on_path);
+    crn_json_set_number(json, "time", row->time);
+    crn_json_set_number(json, "self", row->self);
     json_object_set_new(json, "slack", slack_json(row->slack));
     return json;
 }
@@ -39,7 +34,7 @@ static json_t *span_json(const crn_critical_report *report, uint32_t span)
         return json_null();
     int64_t iteration = source->trace->spans[span].iteration;
     json_t *json = json_object();
-    set_number(json, "id", span);
+    crn_json_set_number(json, "id", span);
     json_object_set_new(json, "block",
                         crn_json_block(source->profile, crn_span_block(source->spans, span)));
     json_object_set_new(json, "iteration",
@@ -55,8 +50,8 @@ static json_t *step_json(const crn_critical_report *report, uint32_t at)
     static const char *const vias[] = {"begin", "lane", "handoff", "wait", "follows"};
     const crn_path_step *step = &report->critical->steps[at];
     json_t *json = json_object();
-    set_number(json, "start", step->start);
-    set_number(json, "duration", step->end - step->start);
+    crn_json_set_number(json, "start", step->start);
+    crn_json_set_number(json, "duration", step->end - step->start);
     json_object_set_new(json, "via", json_string(vias[step->via]));
     json_object_set_new(json, "span", span_json(report, step->span));
     return json;
@@ -67,8 +62,7 @@ static void write_items(FILE *out, const crn_critical_report *report, const char
 {
     fprintf(out, ",\n\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, make(report, i));
+        crn_json_write_element(out, i, make(report, i));
     }
     fputs("]", out);
 }

@@ -8,11 +8,6 @@
 #include "cli/common/json.h"
 #include "explain.h"
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *part_json(const crn_explain_report *report, const crn_explain_part *part)
 {
     static const char *const kinds[] = {"self",  "number", "duration", "overlap", "waiting",
@@ -57,7 +52,7 @@ static json_t *group_json(const crn_explain_report *report, const crn_explain_fa
     } else {
         json_object_set_new(json, "value", value_json(report, factor, group->text, group->low));
     }
-    set_number(json, "count", group->count);
+    crn_json_set_number(json, "count", group->count);
     json_object_set_new(json, "mean", crn_json_real(group->mean));
     return json;
 }
@@ -74,8 +69,8 @@ static json_t *factor_json(const crn_explain_report *report, const crn_explain_f
     json_object_set_new(json, "verdict", json_string(verdicts[factor->verdict]));
     json_object_set_new(json, "explained", crn_json_real(factor->explained));
     json_object_set_new(json, "chance", crn_json_real(factor->chance));
-    set_number(json, "count", factor->count);
-    set_number(json, "values", factor->values);
+    crn_json_set_number(json, "count", factor->count);
+    crn_json_set_number(json, "values", factor->values);
     json_object_set_new(json, "slope", line ? crn_json_real(factor->slope) : json_null());
     json_object_set_new(json, "slowest", group_json(report, factor, &factor->slowest));
     json_object_set_new(json, "fastest", group_json(report, factor, &factor->fastest));
@@ -93,12 +88,12 @@ static json_t *slow_json(const crn_explain *explain)
     if (!explain->slow_count)
         return json_null();
     json_t *json = json_object();
-    set_number(json, "count", explain->slow_count);
-    set_number(json, "from", explain->slow_from);
+    crn_json_set_number(json, "count", explain->slow_count);
+    crn_json_set_number(json, "from", explain->slow_from);
     json_object_set_new(json, "mean", crn_json_real(explain->slow_mean));
-    set_number(json, "typical_count", explain->typical_count);
-    set_number(json, "typical_from", explain->typical_from);
-    set_number(json, "typical_to", explain->typical_to);
+    crn_json_set_number(json, "typical_count", explain->typical_count);
+    crn_json_set_number(json, "typical_from", explain->typical_from);
+    crn_json_set_number(json, "typical_to", explain->typical_to);
     json_object_set_new(json, "typical_mean", crn_json_real(explain->typical_mean));
     return json;
 }
@@ -109,8 +104,8 @@ static json_t *rest_json(const crn_explain_report *report)
     if (!rest)
         return json_null();
     json_t *json = json_object(), *parts = json_array(), *factors = json_array();
-    set_number(json, "count", rest->count);
-    set_number(json, "max", rest->max);
+    crn_json_set_number(json, "count", rest->count);
+    crn_json_set_number(json, "max", rest->max);
     json_object_set_new(json, "variance", crn_json_real(rest->variance));
     for (uint32_t p = 0; p < rest->part_count && p < report->top; p++)
         json_array_append_new(parts, part_json(report, &rest->parts[p]));
@@ -127,8 +122,7 @@ static void write_items(FILE *out, const char *key,
 {
     fprintf(out, ",\n\"%s\":[", key);
     for (uint32_t i = 0; i < count && i < report->top; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, make(report, i));
+        crn_json_write_element(out, i, make(report, i));
     }
     fputs("]", out);
 }

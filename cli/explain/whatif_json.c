@@ -9,11 +9,6 @@
 #include "cli/common/json.h"
 #include "whatif.h"
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *block_json(const crn_whatif_report *report, uint32_t block)
 {
     return crn_json_block(report->profile, block);
@@ -22,12 +17,12 @@ static json_t *block_json(const crn_whatif_report *report, uint32_t block)
 static json_t *latency_json(const crn_latency *latency)
 {
     json_t *json = json_object();
-    set_number(json, "count", latency->count);
+    crn_json_set_number(json, "count", latency->count);
     json_object_set_new(json, "throughput", json_real(latency->throughput));
-    set_number(json, "median", latency->median);
-    set_number(json, "p90", latency->p90);
-    set_number(json, "p99", latency->p99);
-    set_number(json, "max", latency->max);
+    crn_json_set_number(json, "median", latency->median);
+    crn_json_set_number(json, "p90", latency->p90);
+    crn_json_set_number(json, "p99", latency->p99);
+    crn_json_set_number(json, "max", latency->max);
     return json;
 }
 
@@ -36,8 +31,8 @@ static json_t *pool_json(const crn_whatif_report *report, const crn_replay_pool 
     json_t *json = json_object(), *blocks = json_array();
     for (uint32_t k = 0; k < pool->kinds; k++)
         json_array_append_new(blocks, block_json(report, pool->blocks[k]));
-    set_number(json, "threads", pool->lanes);
-    set_number(json, "jobs", pool->jobs);
+    crn_json_set_number(json, "threads", pool->lanes);
+    crn_json_set_number(json, "jobs", pool->jobs);
     json_object_set_new(json, "by_kind", json_boolean(pool->by_kind));
     json_object_set_new(json, "blocks", blocks);
     return json;
@@ -47,8 +42,8 @@ static json_t *lane_json(const crn_whatif_report *report, const crn_replay_lane 
 {
     json_t *json = json_object();
     json_object_set_new(json, "lane", crn_json_text(report->trace->lanes[lane->lane]));
-    set_number(json, "unexplained", lane->unexplained);
-    set_number(json, "outside", lane->outside);
+    crn_json_set_number(json, "unexplained", lane->unexplained);
+    crn_json_set_number(json, "outside", lane->outside);
     return json;
 }
 
@@ -92,11 +87,11 @@ static json_t *effect_json(const crn_whatif_report *report, const crn_effect *ef
 {
     json_t *json = json_object(), *cells = json_array();
     json_object_set_new(json, "block", block_json(report, effect->block));
-    set_number(json, "work", effect->work);
+    crn_json_set_number(json, "work", effect->work);
     for (int column = 0; column < CRN_EFFECTS; column++) {
         json_t *cell = json_object();
         json_object_set_new(cell, "less", json_real(1 - crn_effect_factors[column]));
-        set_number(cell, "length", effect->length[column]);
+        crn_json_set_number(cell, "length", effect->length[column]);
         json_object_set_new(cell, "trusted",
                             json_boolean(!report->reasons && !effect->late[column]));
         json_array_append_new(cells, cell);

@@ -195,8 +195,7 @@ void crn_gate_json(FILE *out, const crn_gate *gate)
         json_object_set_new(json, "after", crn_json_number(change->figures[CRN_AFTER]));
         json_object_set_new(json, "tolerance", json_real(change->tolerance));
         json_object_set_new(json, "worse", json_boolean(change->worse));
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, json);
+        crn_json_write_element(out, i, json);
     }
     fputs("]}\n", out);
 }

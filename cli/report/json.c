@@ -183,8 +183,7 @@ static void write_flat(FILE *out, const crn_report *report)
                                 crn_json_number(crn_flat_waited(report, &flat, block)));
         if (report->ready)
             json_object_set_new(row, "ready", crn_json_number(flat.ready.self[block]));
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, row);
+        crn_json_write_element(out, i, row);
     }
     fputs("]", out);
     crn_flat_free(&flat, report);
@@ -344,8 +343,7 @@ static void write_stack(FILE *out, const crn_report *report)
         set_figure(row, report, "current", 0, view.stack.current[block], false);
         set_figure(row, report, "stack", 0, view.stack.stack[block], false);
         set_figure(row, report, "collector", 0, view.stack.collector[block], false);
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, row);
+        crn_json_write_element(out, i, row);
     }
     fputs("]", out);
     crn_stack_view_free(&view);
@@ -371,8 +369,7 @@ static void write_compare(FILE *out, const crn_report *report)
                                 crn_json_number(crn_compare_view_waited(report, &view, compared)));
         if (view.ready)
             json_object_set_new(row, "ready", crn_json_number(view.ready[compared->block]));
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, row);
+        crn_json_write_element(out, i, row);
     }
     fputs("]", out);
     crn_compare_view_free(&view);
@@ -395,8 +392,7 @@ static void write_zero(FILE *out, const crn_report *report)
     crn_json_write_member(out, "hidden", crn_json_number(view.hidden));
     fputs(",\n\"zero\":[", out);
     for (uint32_t i = 0; i < view.count; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, crn_json_block(report->profile, view.blocks[i]));
+        crn_json_write_element(out, i, crn_json_block(report->profile, view.blocks[i]));
     }
     fputs("]", out);
     crn_zero_view_free(&view);

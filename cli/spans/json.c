@@ -10,11 +10,6 @@
 #include "cli/common/json.h"
 #include "spans.h"
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *attribute_json(const crn_attribute *attribute)
 {
     switch (attribute->kind) {
@@ -60,7 +55,7 @@ static json_t *name_json(const crn_spans_report *report, uint32_t span)
         return json_null();
     const crn_span *its = &report->source.trace->spans[span];
     json_t *json = json_object();
-    set_number(json, "id", span);
+    crn_json_set_number(json, "id", span);
     json_object_set_new(
         json, "block",
         crn_json_block(report->source.profile, crn_span_block(report->source.spans, span)));
@@ -92,8 +87,8 @@ static void set_off_core(json_t *json, const crn_spans_report *report, uint32_t 
         return;
     uint64_t duration = crn_span_duration(report->source.spans, span);
     uint64_t active = trace->cpu[span] + ready;
-    set_number(json, "waiting", duration > active ? duration - active : 0);
-    set_number(json, "ready", ready);
+    crn_json_set_number(json, "waiting", duration > active ? duration - active : 0);
+    crn_json_set_number(json, "ready", ready);
 }
 
 json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
@@ -101,9 +96,9 @@ json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
     const crn_span *its = &report->source.trace->spans[span];
     json_t *json = name_json(report, span);
     json_object_set_new(json, "lane", crn_json_text(report->source.trace->lanes[its->lane]));
-    set_number(json, "start", its->start);
-    set_number(json, "duration", crn_span_duration(report->source.spans, span));
-    set_number(json, "self", crn_span_self(report->source.spans, span));
+    crn_json_set_number(json, "start", its->start);
+    crn_json_set_number(json, "duration", crn_span_duration(report->source.spans, span));
+    crn_json_set_number(json, "self", crn_span_self(report->source.spans, span));
     set_off_core(json, report, span);
     json_object_set_new(json, "open", json_boolean(its->open));
     json_object_set_new(json, "handed_off", json_boolean(its->handed_off));
@@ -123,17 +118,17 @@ static json_t *row_json(const crn_spans_report *report, const crn_span_row *row)
 {
     json_t *json = json_object(), *bins = json_array();
     json_object_set_new(json, "block", crn_json_block(report->source.profile, row->block));
-    set_number(json, "count", row->count);
-    set_number(json, "open", row->open);
-    set_number(json, "total", row->total);
-    set_number(json, "self", row->self);
-    set_number(json, "min", row->min);
-    set_number(json, "median", row->median);
-    set_number(json, "p99", row->p99);
-    set_number(json, "max", row->max);
+    crn_json_set_number(json, "count", row->count);
+    crn_json_set_number(json, "open", row->open);
+    crn_json_set_number(json, "total", row->total);
+    crn_json_set_number(json, "self", row->self);
+    crn_json_set_number(json, "min", row->min);
+    crn_json_set_number(json, "median", row->median);
+    crn_json_set_number(json, "p99", row->p99);
+    crn_json_set_number(json, "max", row->max);
     if (report->source.trace->cpu) {
-        set_number(json, "cpu", row->cpu);
-        set_number(json, "cpu_wall", row->cpu_wall);
+        crn_json_set_number(json, "cpu", row->cpu);
+        crn_json_set_number(json, "cpu_wall", row->cpu_wall);
     }
     json_object_set_new(json, "weight", json_real(row->weight));
     for (int i = 0; i < CRN_SPAN_BINS; i++)
@@ -236,9 +231,9 @@ static json_t *missing_json(const crn_spans_report *report, const crn_missing_ro
 {
     json_t *json = json_object();
     json_object_set_new(json, "block", crn_json_block(report->source.profile, row->block));
-    set_number(json, "count", row->count);
-    set_number(json, "total", row->total);
-    set_number(json, "missing", row->missing);
+    crn_json_set_number(json, "count", row->count);
+    crn_json_set_number(json, "total", row->total);
+    crn_json_set_number(json, "missing", row->missing);
     return json;
 }
 
@@ -246,8 +241,8 @@ static json_t *gap_json(const crn_spans_report *report, const crn_span_part *gap
 {
     json_t *json = json_object();
     json_object_set_new(json, "span", name_json(report, gap->span));
-    set_number(json, "start", gap->start);
-    set_number(json, "missing", gap->length);
+    crn_json_set_number(json, "start", gap->start);
+    crn_json_set_number(json, "missing", gap->length);
     json_object_set_new(json, "before", name_json(report, gap->before));
     json_object_set_new(json, "after", name_json(report, gap->after));
     return json;

@@ -10,18 +10,13 @@
 #include "cli/common/json.h"
 #include "latency.h"
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *ranks_json(const uint64_t ranks[CRN_LATENCY_SHARES], uint64_t most)
 {
     static const char *const names[CRN_LATENCY_SHARES] = {"median", "p90", "p99"};
     json_t *json = json_object();
     for (int i = 0; i < CRN_LATENCY_SHARES; i++)
-        set_number(json, names[i], ranks[i]);
-    set_number(json, "max", most);
+        crn_json_set_number(json, names[i], ranks[i]);
+    crn_json_set_number(json, "max", most);
     return json;
 }
 
@@ -36,10 +31,10 @@ static json_t *stage_json(const crn_latency_report *report, const crn_latency_st
 {
     const crn_span *span = &report->source->trace->spans[stage->span];
     json_t *json = json_object();
-    set_number(json, "id", stage->span);
+    crn_json_set_number(json, "id", stage->span);
     json_object_set_new(json, "block", crn_json_block(report->source->profile, span->block));
     set_iteration(json, span);
-    set_number(json, "time", stage->length);
+    crn_json_set_number(json, "time", stage->length);
     return json;
 }
 
@@ -49,11 +44,11 @@ static json_t *row_json(const crn_latency_report *report, const crn_latency_row 
     crn_latency_stage *stages =
         crn_latency_stages(report->source->trace, &report->latencies, row, &count);
     json_t *json = json_object(), *all = json_array();
-    set_number(json, "from", row->from);
-    set_number(json, "to", row->to);
-    set_number(json, "start", report->source->trace->spans[row->from].start);
-    set_number(json, "latency", row->length);
-    set_number(json, "age", row->age);
+    crn_json_set_number(json, "from", row->from);
+    crn_json_set_number(json, "to", row->to);
+    crn_json_set_number(json, "start", report->source->trace->spans[row->from].start);
+    crn_json_set_number(json, "latency", row->length);
+    crn_json_set_number(json, "age", row->age);
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(all, stage_json(report, &stages[i]));
     json_object_set_new(json, "stages", all);
@@ -65,8 +60,8 @@ static json_t *part_json(const crn_latency_report *report, const crn_latency_par
 {
     json_t *json = json_object();
     json_object_set_new(json, "block", crn_json_block(report->source->profile, part->block));
-    set_number(json, "count", part->count);
-    set_number(json, "total", part->length);
+    crn_json_set_number(json, "count", part->count);
+    crn_json_set_number(json, "total", part->length);
     return json;
 }
 
@@ -85,11 +80,11 @@ static json_t *frame_json(const crn_latency_report *report, uint32_t first, uint
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(chain, crn_json_number(stages[i].span));
     crn_free(stages);
-    set_number(json, "count", last - first);
-    set_number(json, "missed", missed);
-    set_number(json, "start", report->source->trace->spans[slowest->from].start);
-    set_number(json, "latency", slowest->length);
-    set_number(json, "age", slowest->age);
+    crn_json_set_number(json, "count", last - first);
+    crn_json_set_number(json, "missed", missed);
+    crn_json_set_number(json, "start", report->source->trace->spans[slowest->from].start);
+    crn_json_set_number(json, "latency", slowest->length);
+    crn_json_set_number(json, "age", slowest->age);
     set_iteration(json, &report->source->trace->spans[slowest->to]);
     json_object_set_new(json, "chain", chain);
     return json;
@@ -114,17 +109,17 @@ void crn_latency_json(FILE *out, const crn_latency_report *report)
     json_object_set_new(json, "capture", crn_json_text(report->source->path));
     json_object_set_new(json, "from", crn_json_text(report->from));
     json_object_set_new(json, "to", crn_json_text(report->to));
-    set_number(json, "count", latencies->count);
-    set_number(json, "unlinked", latencies->unlinked);
-    set_number(json, "open", latencies->open);
-    set_number(json, "total", report->sum);
-    set_number(json, "min", report->least);
+    crn_json_set_number(json, "count", latencies->count);
+    crn_json_set_number(json, "unlinked", latencies->unlinked);
+    crn_json_set_number(json, "open", latencies->open);
+    crn_json_set_number(json, "total", report->sum);
+    crn_json_set_number(json, "min", report->least);
     json_object_set_new(json, "latency", ranks_json(report->ranks, report->most));
     json_object_set_new(json, "age", ranks_json(report->ages, report->oldest));
     json_object_set_new(json, "jitter", json_real(crn_latency_jitter(latencies)));
     json_object_set_new(json, "deadline",
                         report->deadline ? crn_json_number(report->deadline) : json_null());
-    set_number(json, "missed", report->missed);
+    crn_json_set_number(json, "missed", report->missed);
     for (uint32_t i = 0; i < report->part_count; i++)
         json_array_append_new(parts, part_json(report, &report->parts[i]));
     json_object_set_new(json, "stages", parts);

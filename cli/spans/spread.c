@@ -257,11 +257,6 @@ static void print(FILE *out, const view *view)
 
 /* ---- as JSON ---- */
 
-static void set_number(json_t *json, const char *key, uint64_t number)
-{
-    json_object_set_new(json, key, crn_json_number(number));
-}
-
 static json_t *value_json(const crn_spread *spread)
 {
     double number;
@@ -288,17 +283,17 @@ static json_t *line_json(const view *view, const line *line)
         json_object_set_new(json, "value", value_json(spread));
         json_object_set_new(json, "others", json_boolean(spread->kind == CRN_HISTOGRAM_OTHER));
     }
-    set_number(json, "count", spread->count);
-    set_number(json, "total", spread->total);
-    set_number(json, "self", spread->self);
+    crn_json_set_number(json, "count", spread->count);
+    crn_json_set_number(json, "total", spread->total);
+    crn_json_set_number(json, "self", spread->self);
     if (spread->cpu_count) {
-        set_number(json, "cpu", spread->cpu);
-        set_number(json, "cpu_wall", spread->cpu_wall);
+        crn_json_set_number(json, "cpu", spread->cpu);
+        crn_json_set_number(json, "cpu_wall", spread->cpu_wall);
     }
-    set_number(json, "min", spread->min);
-    set_number(json, "median", line->median);
-    set_number(json, "p99", line->p99);
-    set_number(json, "max", spread->max);
+    crn_json_set_number(json, "min", spread->min);
+    crn_json_set_number(json, "median", line->median);
+    crn_json_set_number(json, "p99", line->p99);
+    crn_json_set_number(json, "max", spread->max);
     for (uint32_t b = 0; b < spread->bar_count; b++)
         json_array_append_new(bars, json_pack("[f,f,I]", spread->bars[b].low, spread->bars[b].high,
                                               (json_int_t)spread->bars[b].count));
@@ -315,8 +310,7 @@ static void write_json(FILE *out, const view *view)
     crn_json_write_member(out, "hidden", crn_json_number(view->count - view->shown));
     fputs(",\n\"histograms\":[", out);
     for (uint32_t i = 0; i < view->shown; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, line_json(view, &view->lines[i]));
+        crn_json_write_element(out, i, line_json(view, &view->lines[i]));
     }
     fputs("]}\n", out);
 }

@@ -347,8 +347,7 @@ static void write_sequences(FILE *out, const dearest *all, const uint64_t *total
         json_object_set_new(row, "calls", crn_json_number(crn_self(profile, CRN_METRIC_CALLS, c)));
         json_object_set_new(row, "self", crn_json_number(crn_self(profile, all->metric, c)));
         json_object_set_new(row, "inclusive", crn_json_number(totals[c]));
-        fputs(i ? ",\n" : "\n", out);
-        crn_json_write(out, row);
+        crn_json_write_element(out, i, row);
     }
     fputs("]", out);
     crn_view_write_blocks(out, profile, used, NULL);
