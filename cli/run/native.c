@@ -17,19 +17,13 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/common/clock.h"
 #include "run.h"
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Exits with the program's status, or by its signal. */
@@ -190,7 +184,7 @@ int crn_run_native(const crn_run *run)
     if ((run->alloc || run->locks || (run->sampled && !run->outside)) && !crn_run_preload(run))
         return CRN_EXIT_BAD;
     int status = 0;
-    uint64_t began = now_ns();
+    uint64_t began = crn_cli_clock_ns(CLOCK_MONOTONIC);
     struct timespec since;
     clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file time stamps */
     int reason =
@@ -199,7 +193,7 @@ int crn_run_native(const crn_run *run)
         return CRN_EXIT_BAD;
     if (reason)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
-    uint64_t elapsed = now_ns() - began;
+    uint64_t elapsed = crn_cli_clock_ns(CLOCK_MONOTONIC) - began;
     unsetenv("LD_PRELOAD"); /* not for the tool's own children */
     crn_list beside = crn_run_captures_beside(run, &since);
     bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/common/cli.h"
+#include "cli/common/clock.h"
 #include "top.h"
 
 /* ---- the screen ---- */
@@ -33,13 +34,6 @@ typedef struct screen {
     int signals;
     uint32_t page; /* rows that fit */
 } screen;
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* Seconds to the second snapshot: soon, so that there are rates. */
 #define SECOND_LOOK 0.3
@@ -261,7 +255,7 @@ static void accept_look(screen *screen, crn_top_look *found)
     }
     remake(screen);
     /* reading, making rows and drawing */
-    double cost = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
+    double cost = crn_cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
     screen->every = crn_top_wait(screen->choice, cost);
     second &= screen->every <= screen->choice->delay && screen->every > SECOND_LOOK;
     screen->next_at = screen->taken_at + (second ? SECOND_LOOK : screen->every);
@@ -271,11 +265,11 @@ static void accept_look(screen *screen, crn_top_look *found)
 
 static void ask_if_due(screen *screen)
 {
-    double now = seconds_of(CLOCK_MONOTONIC);
+    double now = crn_cli_clock_s(CLOCK_MONOTONIC);
     if (screen->asked || screen->choice->paused || now < screen->next_at)
         return;
     screen->asked = true;
-    screen->spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    screen->spent = crn_cli_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     const crn_top_needs needs = {screen->choice->view, &screen->options->deadlines};
     crn_top_looker_ask(&screen->looker, &screen->look, needs);
 }
@@ -284,7 +278,7 @@ static int wait_ms(const screen *screen)
 {
     if (screen->asked || screen->choice->paused)
         return -1;
-    double wait = screen->next_at - seconds_of(CLOCK_MONOTONIC);
+    double wait = screen->next_at - crn_cli_clock_s(CLOCK_MONOTONIC);
     return wait <= 0 ? 0 : wait > 60 ? 60000 : (int)(wait * 1000) + 1;
 }
 

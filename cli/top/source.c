@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "cli/common/clock.h"
 #include "cli/common/writer.h"
 #include "top.h"
 

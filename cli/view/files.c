@@ -12,18 +12,12 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/common/clock.h"
 #include "cli/common/progress.h"
 #include "cli/convert/convert.h"
 #include "profile/profile.h"
 #include "symbols/symbols.h"
 #include "view.h"
-
-static double now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static bool is_capture(const char *path)
 {
@@ -111,7 +105,7 @@ static bool is_replaced(crn_view_file *file)
 bool crn_view_file_read(crn_view_file *file)
 {
     crn_error error = {0};
-    double begin = now();
+    double begin = crn_cli_clock_s(CLOCK_MONOTONIC);
     crn_profile *plain;
     file->foreign = !is_capture(file->path);
     if (file->foreign) {
@@ -129,7 +123,7 @@ bool crn_view_file_read(crn_view_file *file)
     drop_profiles(file);
     crn_view_part_clear(&file->part);
     profile_take(file, plain);
-    file->read_at = now();
+    file->read_at = crn_cli_clock_s(CLOCK_MONOTONIC);
     file->cost = file->read_at - begin;
     file->generation++;
     return true;
@@ -316,7 +310,8 @@ static bool is_same(const crn_profile *before, const crn_profile *after)
 void crn_view_file_renew(crn_view *view, crn_view_file *file)
 {
     enum { SHARE = 4 }; /* reloading takes a quarter of the time at most */
-    double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
+    double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5,
+           begin = crn_cli_clock_s(CLOCK_MONOTONIC);
     bool grows = is_growing(file), replaced = file->looked_at && is_replaced(file);
     if (!file->looked_at || !(grows || replaced))
         return;
@@ -356,7 +351,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     for (; read.sums && read.sums->done < CRN_SUMS; read.sums->done++)
         crn_view_sums_add(read.sums, read.spans, file->plain);
     spans_take(file, read);
-    file->read_at = now();
+    file->read_at = crn_cli_clock_s(CLOCK_MONOTONIC);
     file->cost = file->read_at - begin;
     file->generation++;
 }
