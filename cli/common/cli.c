@@ -147,13 +147,8 @@ crn_profile *crn_cli_load_all(char *const *paths, size_t count)
         crn_profile_free(sum);
         return NULL;
     }
-    if (left_out) {
-        enum { SIZE = 100 };
-        char *warning = crn_calloc(SIZE, 1);
-        snprintf(warning, SIZE, "%zu of %zu captures could not be read and are left out", left_out,
-                 count);
-        crn_profile_put_warning(sum, warning);
-    }
+    if (left_out)
+        crn_warn(sum, "%zu of %zu captures could not be read and are left out", left_out, count);
     return sum;
 }
 

@@ -14,16 +14,12 @@
 
 enum { NAME_PAD_MAX = 44, PLACE_MIN = 20 };
 
-static bool has(const crn_profile *profile, const crn_block_info *block)
-{
-    return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
-}
-
 /* Returns the lexical parents as "outer.", or "". Free it with crn_free. */
 static char *around(const crn_table *table, const crn_block_info *block)
 {
-    const crn_profile *profile = has(table->profile, block) ? table->profile : table->other;
-    if (!has(profile, block))
+    const crn_profile *profile =
+        crn_profile_has(table->profile, block) ? table->profile : table->other;
+    if (!crn_profile_has(profile, block))
         return crn_strdup("");
     uint32_t outer[CRN_NESTING_MOST], first = 0;
     uint32_t count = crn_nesting_around(profile, (uint32_t)(block - profile->blocks), outer);

@@ -60,7 +60,7 @@ static uint16_t key_add(crn_trace *trace, const char *name)
             return (uint16_t)k;
     trace->keys =
         crn_realloc((void *)trace->keys, trace->key_count + (size_t)1, sizeof *trace->keys);
-    trace->keys[trace->key_count] = crn_intern(trace->texts, name, strlen(name));
+    trace->keys[trace->key_count] = crn_intern_text(trace->texts, name);
     return (uint16_t)trace->key_count++;
 }
 
@@ -79,11 +79,10 @@ static void label_spans(crn_trace *trace, const crn_profile *profile, const char
         if (strcmp(profile->blocks[trace->spans[s].block].name, function) != 0)
             continue;
         for (int i = 0; i < 2; i++)
-            all[count++] = (crn_attribute){
-                .span = s,
-                .kind = CRN_ATTRIBUTE_TEXT,
-                .key = keys[i],
-                .value.text = crn_intern(trace->texts, values[i], strlen(values[i]))};
+            all[count++] = (crn_attribute){.span = s,
+                                           .kind = CRN_ATTRIBUTE_TEXT,
+                                           .key = keys[i],
+                                           .value.text = crn_intern_text(trace->texts, values[i])};
     }
     crn_free(trace->attributes);
     trace->attributes = all;

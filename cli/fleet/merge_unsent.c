@@ -155,7 +155,7 @@ static uint64_t spans_of(const char *path)
 static void note_spans_left_out(crn_profile *profile, uint64_t spans)
 {
     char text[24];
-    uint64_t dropped = strtoull(crn_profile_note(profile, "spans_dropped", "0"), NULL, 10);
+    uint64_t dropped = crn_profile_note_number(profile, "spans_dropped");
     snprintf(text, sizeof text, "%" PRIu64, dropped + spans);
     if (spans)
         crn_profile_put_note(profile, "spans_dropped", text);

@@ -122,8 +122,7 @@ static void write_state(FILE *out, const crn_report *report)
     if (state != CRN_REPORT_ENDED)
         crn_json_write_member(
             out, "unaccounted_ns",
-            crn_json_number(
-                strtoull(crn_profile_note(report->profile, "unaccounted_ns", "0"), NULL, 10)));
+            crn_json_number(crn_profile_note_number(report->profile, "unaccounted_ns")));
 }
 
 static void write_head(FILE *out, const crn_report *report)

@@ -19,11 +19,6 @@ static const char *note(const crn_profile *profile, const char *key)
     return crn_profile_note(profile, key, NULL);
 }
 
-static uint64_t note_number(const crn_profile *profile, const char *key)
-{
-    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
-}
-
 static void print_totals(FILE *out, const crn_profile *profile)
 {
     const char *joint = "";
@@ -45,7 +40,7 @@ static void print_totals(FILE *out, const crn_profile *profile)
         return;
     if (!*joint)
         crn_report_label(out, CRN_STYLE_DIM, "total");
-    if (note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
+    if (crn_profile_note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
         fputs(" (of all lanes together)", out);
     putc('\n', out);
 }
@@ -69,7 +64,8 @@ static void print_shape(FILE *out, const crn_profile *profile)
     if (cycle_calls)
         fprintf(out, " (%s call%s)", crn_figure_alone(calls, "", cycle_calls),
                 cycle_calls == 1 ? "" : "s");
-    uint64_t strands = note_number(profile, "strands"), lanes = note_number(profile, "lanes");
+    uint64_t strands = crn_profile_note_number(profile, "strands"),
+             lanes = crn_profile_note_number(profile, "lanes");
     if (strands > 1)
         fprintf(out, ", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),
                 crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
@@ -132,9 +128,9 @@ static void print_when(FILE *out, const crn_profile *profile)
 {
     char text[160] = "", figure[CRN_FIGURE_SIZE];
     const char *started = crn_profile_note(profile, "started", "");
-    uint64_t elapsed = note_number(profile, "elapsed_ns");
+    uint64_t elapsed = crn_profile_note_number(profile, "elapsed_ns");
     if (!elapsed)
-        elapsed = note_number(profile, "recorded_ns");
+        elapsed = crn_profile_note_number(profile, "recorded_ns");
     if (!*started && !elapsed)
         return;
     put_time(text, sizeof text, started);
@@ -152,18 +148,20 @@ void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profi
     char text[512], figure[CRN_FIGURE_SIZE];
     if (!note(profile, "cost_ns"))
         return;
-    uint64_t cost = note_number(profile, "cost_ns"), elapsed = note_number(profile, "elapsed_ns");
+    uint64_t cost = crn_profile_note_number(profile, "cost_ns"),
+             elapsed = crn_profile_note_number(profile, "elapsed_ns");
     snprintf(text, sizeof text, "profiling took at least %s",
              crn_figure_alone(figure, CRN_UNIT_TIME, cost));
-    if (elapsed && cost <= elapsed && note_number(profile, "lanes") <= 1)
+    if (elapsed && cost <= elapsed && crn_profile_note_number(profile, "lanes") <= 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", %.1f %% of the run",
                  crn_percent(cost, elapsed));
     if (note(profile, "cost_method"))
         snprintf(text + strlen(text), sizeof text - strlen(text), " (%.256s)",
                  note(profile, "cost_method"));
-    if (note_number(profile, "sampler_ns"))
+    if (crn_profile_note_number(profile, "sampler_ns"))
         snprintf(text + strlen(text), sizeof text - strlen(text), "; its sampling thread took %s",
-                 crn_figure_alone(figure, CRN_UNIT_TIME, note_number(profile, "sampler_ns")));
+                 crn_figure_alone(figure, CRN_UNIT_TIME,
+                                  crn_profile_note_number(profile, "sampler_ns")));
     lines->put(lines->to, "cost", text);
 }
 
@@ -237,8 +235,8 @@ static void print_state(FILE *out, const crn_report *report)
                               "everything recorded until then is here",
         [CRN_REPORT_UNCLOSED] = "some captures were not closed: a program runs, or was killed"};
     crn_report_state state = crn_report_state_of(report);
-    uint64_t lanes = note_number(report->profile, "lanes_open");
-    uint64_t unaccounted = note_number(report->profile, "unaccounted_ns");
+    uint64_t lanes = crn_profile_note_number(report->profile, "lanes_open");
+    uint64_t unaccounted = crn_profile_note_number(report->profile, "unaccounted_ns");
     char time[CRN_FIGURE_SIZE], count[CRN_FIGURE_SIZE];
     if (state == CRN_REPORT_ENDED)
         return;
@@ -262,7 +260,7 @@ static void print_command(FILE *out, const crn_profile *profile)
     uint64_t parts = 1;
     for (const char *at = all; at && (at = strstr(at, joint)) != NULL; at += strlen(joint))
         parts++;
-    bool split = parts <= note_number(profile, "merged");
+    bool split = parts <= crn_profile_note_number(profile, "merged");
     for (const char *at = all; at; at = end ? end + strlen(joint) : NULL, label = "") {
         char *command = crn_strdup(at);
         end = split ? strstr(at, joint) : NULL;

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "cli/common/cli.h"
 #include "run.h"
 
 /* Returns the hosts in the build directory, beside the installed tool and in the configured

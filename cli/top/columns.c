@@ -285,17 +285,13 @@ static void put_place(crn_pen *pen, const crn_block_info *block, size_t column)
     crn_pen_text(pen, CRN_STYLE_DIM, place, 0, true);
 }
 
-static bool is_of(const crn_profile *profile, const crn_block_info *block)
-{
-    return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
-}
-
 /* Prints the lexical parents if they and the name fit. Returns the remaining columns. */
 static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block_info *block,
                          size_t limit)
 {
-    const crn_profile *profile = is_of(rows->owned, block) ? rows->owned : rows->looked_at;
-    if (!is_of(profile, block))
+    const crn_profile *profile =
+        crn_profile_has(rows->owned, block) ? rows->owned : rows->looked_at;
+    if (!crn_profile_has(profile, block))
         return limit;
     char *outer = crn_nesting_outer(profile, (uint32_t)(block - profile->blocks));
     size_t width = *outer ? crn_terminal_width(outer) + 1 : 0;

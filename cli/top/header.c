@@ -11,11 +11,6 @@
 #include "profile/profile.h"
 #include "top.h"
 
-static uint64_t number(const crn_profile *profile, const char *key)
-{
-    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
-}
-
 static crn_style put_state(char *text, size_t size, const crn_top_look *look)
 {
     static const char *const states[] = {
@@ -44,7 +39,7 @@ static void put_program(crn_pen *pen, const char *path, const crn_top_look *look
     const char *command = path;
     if (look->profile) {
         command = crn_profile_note(look->profile, "command", path);
-        uint64_t ns = number(look->profile, "recorded_ns");
+        uint64_t ns = crn_profile_note_number(look->profile, "recorded_ns");
         snprintf(right, sizeof right, "  pid %.12s  %7s",
                  crn_profile_note(look->profile, "process", "?"),
                  crn_top_amount(elapsed, CRN_UNIT_TIME, (double)ns));
@@ -77,19 +72,21 @@ static void put_per_second(crn_pen *pen, double amount, const char *what)
 static void put_shape(crn_pen *pen, const crn_top_look *look, const crn_top_rows *rows)
 {
     const crn_profile *profile = look->profile;
-    put_count(pen, number(profile, "lanes"), " lane", " lanes");
-    put_count(pen, number(profile, "strands"), " strand", " strands");
+    put_count(pen, crn_profile_note_number(profile, "lanes"), " lane", " lanes");
+    put_count(pen, crn_profile_note_number(profile, "strands"), " strand", " strands");
     put_count(pen, profile->context_count, " context", " contexts");
-    double seconds =
-        rows->seconds > 0 ? rows->seconds : (double)number(profile, "recorded_ns") / 1e9;
+    double seconds = rows->seconds > 0
+                         ? rows->seconds
+                         : (double)crn_profile_note_number(profile, "recorded_ns") / 1e9;
     const crn_profile *shown = rows->seconds > 0 ? &look->since.profile : profile;
     if (seconds > 0 && crn_calls_counted(profile))
         put_per_second(pen, (double)crn_metric_total(shown, CRN_METRIC_CALLS) / seconds,
                        " calls/s");
-    uint64_t period = number(profile, "sample_period_ns");
+    uint64_t period = crn_profile_note_number(profile, "sample_period_ns");
     if (period && seconds > 0) {
         char text[CRN_FIGURE_SIZE];
-        uint64_t samples = rows->seconds > 0 ? look->samples : number(profile, "samples");
+        uint64_t samples =
+            rows->seconds > 0 ? look->samples : crn_profile_note_number(profile, "samples");
         put_per_second(pen, (double)samples / seconds, " samples/s");
         crn_pen_format(pen, CRN_STYLE_DIM, ", one each %s",
                        crn_figure_alone(text, CRN_UNIT_TIME, period));

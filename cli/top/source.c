@@ -18,18 +18,6 @@
 #include "cli/common/writer.h"
 #include "top.h"
 
-static uint64_t now_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t number(const crn_profile *profile, const char *key)
-{
-    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
-}
-
 /* ---- program ---- */
 
 /* Returns when recording started, in seconds since 1970; 0 if unknown. */
@@ -43,10 +31,11 @@ static time_t started_at(const crn_profile *profile)
 static double since_change(const crn_profile *profile, const struct stat *file)
 {
     double changed = (double)file->st_mtim.tv_sec + (double)file->st_mtim.tv_nsec / 1e9;
-    double recorded = (double)started_at(profile) + (double)number(profile, "recorded_ns") / 1e9;
+    double recorded =
+        (double)started_at(profile) + (double)crn_profile_note_number(profile, "recorded_ns") / 1e9;
     if (recorded > changed)
         changed = recorded;
-    double age = (double)now_of(CLOCK_REALTIME) / 1e9 - changed;
+    double age = crn_cli_clock_s(CLOCK_REALTIME) - changed;
     return age > 0 ? age : 0;
 }
 
@@ -61,9 +50,11 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
     }
     look->state = CRN_TOP_RUNNING;
     if (before && before->profile &&
-        number(before->profile, "recorded_ns") != number(look->profile, "recorded_ns"))
+        crn_profile_note_number(before->profile, "recorded_ns") !=
+            crn_profile_note_number(look->profile, "recorded_ns"))
         return;
-    crn_writer writer = crn_writer_of((long)number(look->profile, "process"), file->st_ino);
+    crn_writer writer =
+        crn_writer_of((long)crn_profile_note_number(look->profile, "process"), file->st_ino);
     if (writer == CRN_WRITER_SUSPENDED) {
         look->state = CRN_TOP_SUSPENDED;
     } else if (writer == CRN_WRITER_GONE) {
@@ -77,7 +68,7 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
 static void measure_cpu(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     bool same = before && before->profile && before->run == look->run;
-    long pid = (long)number(look->profile, "process");
+    long pid = (long)crn_profile_note_number(look->profile, "process");
     clockid_t clock;
     struct timespec used;
     look->cpu = look->cpu_s = -1;
@@ -88,7 +79,7 @@ static void measure_cpu(crn_top_look *look, const crn_top_look *before, const st
         clock_gettime(clock, &used) != 0)
         return;
     look->cpu_s = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
-    look->cpu_at = (double)now_of(CLOCK_MONOTONIC) / 1e9;
+    look->cpu_at = crn_cli_clock_s(CLOCK_MONOTONIC);
     if (same && before->cpu_s >= 0 && look->cpu_at > before->cpu_at)
         look->cpu = (look->cpu_s - before->cpu_s) / (look->cpu_at - before->cpu_at);
 }
@@ -176,7 +167,8 @@ static bool same_run(const crn_profile *before, const crn_profile *now)
         if (strcmp(crn_profile_note(before, facts[i], ""), crn_profile_note(now, facts[i], "")) !=
             0)
             return false;
-    return number(now, "recorded_ns") >= number(before, "recorded_ns");
+    return crn_profile_note_number(now, "recorded_ns") >=
+           crn_profile_note_number(before, "recorded_ns");
 }
 
 static void copy_lanes(crn_lanes *to, const crn_lanes *from)
@@ -201,11 +193,11 @@ static void compare(crn_top_look *look, const crn_top_look *before)
         earlier = NULL;
     }
     look->since = crn_since_make(earlier, look->profile);
-    look->samples = number(look->profile, "samples");
+    look->samples = crn_profile_note_number(look->profile, "samples");
     if (!earlier)
         return;
     look->interval = (double)(look->taken_ns - before->taken_ns) / 1e9;
-    uint64_t samples = number(earlier, "samples");
+    uint64_t samples = crn_profile_note_number(earlier, "samples");
     look->samples -= samples < look->samples ? samples : 0;
     copy_lanes(&look->lanes_before, &before->lanes);
 }
@@ -248,14 +240,14 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
                                crn_symbols_cache *names)
 {
     crn_top_look look = {0};
-    uint64_t began = now_of(CLOCK_MONOTONIC);
-    uint64_t cost = now_of(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t began = crn_cli_clock_ns(CLOCK_MONOTONIC);
+    uint64_t cost = crn_cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     double helpers = helpers_so_far();
     crn_error error = {0};
     struct stat file = {0};
     bool there = stat(path, &file) == 0 || errno != ENOENT;
     look.profile = crn_profile_load(path, &error);
-    look.taken_ns = began + (now_of(CLOCK_MONOTONIC) - began) / 2;
+    look.taken_ns = began + (crn_cli_clock_ns(CLOCK_MONOTONIC) - began) / 2;
     if (look.profile) {
         set_state(&look, before, &file);
         compare(&look, before);
@@ -275,7 +267,7 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
         snprintf(look.problem, sizeof look.problem, "%s", error.message);
     }
     look.helpers = helpers_so_far() - helpers;
-    look.cost = (double)(now_of(CLOCK_THREAD_CPUTIME_ID) - cost) / 1e9 + look.helpers;
+    look.cost = (double)(crn_cli_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost) / 1e9 + look.helpers;
     return look;
 }
 

@@ -16,6 +16,12 @@ typedef struct crn_period {
     uint64_t start, end;
 } crn_period;
 
+/* Returns `time`, moved into the range if it is outside. */
+static inline uint64_t crn_within(uint64_t time, uint64_t from, uint64_t to)
+{
+    return time < from ? from : time > to ? to : time;
+}
+
 /* Returns the time by which `part` extends the union of the parts before it, within `whole`. Parts
  * come in the order of `start`. `*reach` is the latest end so far, 0 before the first part. */
 static inline uint64_t crn_cover(crn_period whole, crn_period part, uint64_t *reach)

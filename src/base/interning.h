@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct crn_interning crn_interning;
 
@@ -16,6 +17,12 @@ void crn_interning_free(crn_interning *interning);
 /* Returns the only copy of the `length` bytes at `text`, NUL-terminated. Equal strings have equal
  * pointers, valid until the interning is freed. */
 const char *crn_intern(crn_interning *interning, const char *text, size_t length);
+
+/* Does the same with a whole text. */
+static inline const char *crn_intern_text(crn_interning *interning, const char *text)
+{
+    return crn_intern(interning, text, strlen(text));
+}
 
 /* Returns the number of a string, which it interns if needed. Numbers count up from 0. */
 uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t length);

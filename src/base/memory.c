@@ -184,3 +184,11 @@ char *crn_strdup(const char *text)
     size_t size = strlen(text) + 1;
     return memcpy(crn_calloc(size, 1), text, size);
 }
+
+void *crn_copied(const void *items, size_t count, size_t size)
+{
+    void *copy = crn_calloc(count, size);
+    if (count)
+        memcpy(copy, items, count * size);
+    return copy;
+}

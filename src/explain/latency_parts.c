@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/cover.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "explain/moments.h"
@@ -84,11 +85,6 @@ static uint64_t handed_over(const crn_trace *trace, uint32_t span, uint32_t next
     return called ? other->start : taken && taken < its->end ? taken : its->end;
 }
 
-static uint64_t clamp(uint64_t time, uint64_t low, uint64_t high)
-{
-    return time < low ? low : time > high ? high : time;
-}
-
 crn_latency_share *crn_latency_divide(const crn_lane_waits *waits, const crn_latencies *latencies,
                                       const crn_latency_row *row, uint32_t *count)
 {
@@ -100,7 +96,7 @@ crn_latency_share *crn_latency_divide(const crn_lane_waits *waits, const crn_lat
         uint64_t end = start + stages[i].length, over = end;
         uint32_t lane = trace->spans[stages[i].span].lane;
         if (i + 1 < *count) {
-            over = clamp(handed_over(trace, stages[i].span, stages[i + 1].span), start, end);
+            over = crn_within(handed_over(trace, stages[i].span, stages[i + 1].span), start, end);
             shares[i + 1].queue = end - over;
         }
         shares[i].span = stages[i].span;

@@ -18,13 +18,6 @@ static uint32_t context_of(const crn_fetching *fetching, const crn_fleet_id *id)
     return crn_fetching_number(fetching->context_numbers, fetching->raw.context_count, id);
 }
 
-static const char *text_of(crn_fetching *fetching, crn_answer *answer)
-{
-    size_t length;
-    const char *text = crn_answer_text(answer, &length);
-    return crn_intern(fetching->texts, text, length);
-}
-
 /* ---- the run ---- */
 
 static void take_notes(crn_fetching *fetching, crn_answer *answer)
@@ -33,11 +26,11 @@ static void take_notes(crn_fetching *fetching, crn_answer *answer)
     raw->note_count = crn_answer_length(answer, 1);
     raw->notes = crn_calloc(raw->note_count, sizeof *raw->notes);
     for (size_t i = 0; i < raw->note_count; i++)
-        raw->notes[i] = (crn_note){text_of(fetching, answer), ""};
+        raw->notes[i] = (crn_note){crn_answer_intern(answer, fetching->texts), ""};
     if (crn_answer_length(answer, 1) != raw->note_count)
         answer->bad = true;
     for (size_t i = 0; i < raw->note_count; i++)
-        raw->notes[i].value = text_of(fetching, answer);
+        raw->notes[i].value = crn_answer_intern(answer, fetching->texts);
 }
 
 static void take_warnings(crn_fetching *fetching, crn_answer *answer)
@@ -57,11 +50,11 @@ static void take_metrics(crn_fetching *fetching, crn_answer *answer)
         answer->bad = true;
     raw->metric_count = answer->bad ? 0 : (uint32_t)count;
     for (uint32_t m = 0; m < raw->metric_count; m++)
-        raw->metrics[m].name = text_of(fetching, answer);
+        raw->metrics[m].name = crn_answer_intern(answer, fetching->texts);
     if (crn_answer_length(answer, 1) != raw->metric_count)
         answer->bad = true;
     for (uint32_t m = 0; m < raw->metric_count; m++)
-        raw->metrics[m].unit = text_of(fetching, answer);
+        raw->metrics[m].unit = crn_answer_intern(answer, fetching->texts);
 }
 
 static void take_lost(crn_fetching *fetching, crn_answer *answer)
@@ -141,7 +134,8 @@ static bool fetch_metrics(crn_fetching *fetching)
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
     while (crn_answer_more(&answer)) {
-        const char *name = text_of(fetching, &answer), *unit = text_of(fetching, &answer);
+        const char *name = crn_answer_intern(&answer, fetching->texts),
+                   *unit = crn_answer_intern(&answer, fetching->texts);
         uint32_t m = 0;
         while (m < raw->metric_count && strcmp(raw->metrics[m].name, name) != 0)
             m++;
@@ -174,8 +168,8 @@ static void add_block(crn_fetching *fetching, fetched_blocks *blocks, crn_answer
     }
     for (; raw->block_count <= number; raw->block_count++)
         raw->blocks[raw->block_count].name = NULL;
-    raw->blocks[number].name = text_of(fetching, answer);
-    raw->blocks[number].file = text_of(fetching, answer);
+    raw->blocks[number].name = crn_answer_intern(answer, fetching->texts);
+    raw->blocks[number].file = crn_answer_intern(answer, fetching->texts);
     raw->blocks[number].line = (uint32_t)crn_answer_number(answer, 4);
     raw->blocks[number].column = (uint32_t)crn_answer_number(answer, 4);
     raw->blocks[number].parent = 0;

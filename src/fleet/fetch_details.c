@@ -73,13 +73,6 @@ static void take_words(crn_answer *answer, uint64_t words[2])
     words[1] = __builtin_bswap64(words[1]);
 }
 
-static const char *take_text(crn_trace *trace, crn_answer *answer)
-{
-    size_t length;
-    const char *text = crn_answer_text(answer, &length);
-    return crn_intern(trace->texts, text, length);
-}
-
 /* ---- histograms ---- */
 
 static bool read_buckets(crn_answer *answer, crn_disk_histogram *disk)
@@ -148,7 +141,7 @@ static bool read_process(details *details, crn_answer *answer)
     crn_trace *trace = details->trace;
     CRN_GROW(trace->processes, trace->process_count, details->room);
     crn_trace_process *process = &trace->processes[trace->process_count++];
-    *process = (crn_trace_process){.name = take_text(trace, answer)};
+    *process = (crn_trace_process){.name = crn_answer_intern(answer, trace->texts)};
     process->number = (uint32_t)crn_answer_number(answer, 4);
     process->first_lane = (uint32_t)crn_answer_number(answer, 4);
     process->unix_ns = crn_answer_number(answer, 8);
@@ -207,7 +200,7 @@ static bool read_event(details *details, crn_answer *answer)
     *event = (crn_span_event){.span = take_span(details, answer)};
     event->level = (uint32_t)crn_answer_number(answer, 1);
     event->at = crn_answer_number(answer, 8);
-    event->text = take_text(trace, answer);
+    event->text = crn_answer_intern(answer, trace->texts);
     return event->span != CRN_SPAN_NONE && event->level <= CAIRN_LEVEL_ERROR &&
            event->at <= (uint64_t)CRN_TRACE_LATEST;
 }

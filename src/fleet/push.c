@@ -30,7 +30,7 @@ static void take_times(crn_pushing *pushing)
     time_t seconds = strptime(text, "%Y-%m-%dT%H:%M:%S", &started) ? timegm(&started) : 0;
     pushing->started = seconds > 0 && seconds <= UINT32_MAX ? (uint32_t)seconds : 0;
     pushing->day = (uint16_t)(pushing->started / SECONDS_A_DAY);
-    pushing->recorded = strtoull(crn_profile_note(pushing->profile, "recorded_ns", "0"), NULL, 10);
+    pushing->recorded = crn_profile_note_number(pushing->profile, "recorded_ns");
     uint64_t at = pushing->started + pushing->recorded / 1000000000;
     pushing->at = pushing->started && at <= UINT32_MAX ? (uint32_t)at : pushing->started;
 }
@@ -114,7 +114,7 @@ static void push_run(crn_pushing *pushing, const crn_span_store *spans)
     crn_rows_id(rows, &pushing->ids.run);
     crn_rows_number(rows, pushing->day, 2);
     crn_rows_number(rows, pushing->started, 4);
-    crn_rows_number(rows, strtoull(crn_profile_note(profile, "elapsed_ns", "0"), NULL, 10), 8);
+    crn_rows_number(rows, crn_profile_note_number(profile, "elapsed_ns"), 8);
     crn_rows_number(rows, pushing->level, 1);
     crn_rows_id(rows, folded ? &pushing->ids.blocks[folded] : &none);
     crn_rows_number(rows, profile->context_count, 4);

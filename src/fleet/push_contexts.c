@@ -112,14 +112,6 @@ bool crn_push_blocks(crn_pushing *pushing)
     return good;
 }
 
-static uint32_t *depths_make(const crn_profile *profile)
-{
-    uint32_t *depths = crn_calloc(profile->context_count, sizeof *depths);
-    for (uint32_t c = 1; c < profile->context_count; c++)
-        depths[c] = depths[profile->parent[c]] + 1;
-    return depths;
-}
-
 static void put_path(crn_rows *rows, const crn_profile *profile, uint32_t context, uint32_t depth)
 {
     const char *names[PATH_MAX_NAMES];
@@ -209,7 +201,7 @@ static bool push_part_contexts(crn_pushing *pushing, const parts *parts, uint32_
 
 static bool push_tree(crn_pushing *pushing, const parts *parts)
 {
-    uint32_t *depths = depths_make(pushing->profile);
+    uint32_t *depths = crn_depths(pushing->profile);
     bool good = true;
     for (uint32_t p = 0; good && p < part_count(pushing); p++) {
         if (!parts->known[p])

@@ -141,6 +141,13 @@ const char *crn_answer_text(crn_answer *answer, size_t *length)
     return "";
 }
 
+const char *crn_answer_intern(crn_answer *answer, crn_interning *texts)
+{
+    size_t length;
+    const char *text = crn_answer_text(answer, &length);
+    return crn_intern(texts, text, length);
+}
+
 char *crn_answer_copy(crn_answer *answer)
 {
     size_t length;

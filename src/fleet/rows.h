@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/interning.h"
+
 /* Id of a block, a context or a run: 16 bytes of a hash of its content (ids.h). */
 typedef struct crn_fleet_id {
     uint8_t bytes[16];
@@ -51,6 +53,8 @@ crn_fleet_id crn_answer_id(crn_answer *answer);
 uint64_t crn_answer_length(crn_answer *answer, size_t least);
 /* Returns a text of `*length` bytes, not NUL-terminated, valid until crn_answer_free. */
 const char *crn_answer_text(crn_answer *answer, size_t *length);
+/* Reads a text, and returns its only copy. */
+const char *crn_answer_intern(crn_answer *answer, crn_interning *texts);
 /* Reads a text. Returns a NUL-terminated copy, up to the text's first NUL; free it with
  * crn_free. */
 char *crn_answer_copy(crn_answer *answer);

@@ -101,11 +101,6 @@ static bool is_ordinary(const crn_note *note)
     return strncmp(note->key, "module ", strlen("module ")) == 0;
 }
 
-static int compare_notes(const void *left, const void *right)
-{
-    return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
-}
-
 const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t *count)
 {
     const crn_note **notes = crn_calloc(profile->note_count + 1, sizeof *notes);
@@ -113,7 +108,7 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
     for (size_t i = 0; i < profile->note_count; i++)
         if (!is_ordinary(&profile->notes[i]) && (times || !is_timed(profile->notes[i].key)))
             notes[(*count)++] = &profile->notes[i];
-    qsort(notes, *count, sizeof *notes, compare_notes);
+    qsort(notes, *count, sizeof *notes, crn_note_compare);
     return notes;
 }
 

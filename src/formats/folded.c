@@ -116,14 +116,6 @@ static void path_text_move(path_text *path, const crn_profile *profile, const ui
     }
 }
 
-static uint32_t *depths_make(const crn_profile *profile)
-{
-    uint32_t *depths = crn_calloc(profile->context_count, sizeof *depths);
-    for (uint32_t c = 1; c < profile->context_count; c++)
-        depths[c] = depths[profile->parent[c]] + 1;
-    return depths;
-}
-
 bool crn_folded_write(const crn_profile *profile, const crn_export_options *options, FILE *out,
                       crn_error *error)
 {
@@ -136,7 +128,7 @@ bool crn_folded_write(const crn_profile *profile, const crn_export_options *opti
         *label = escape(plain);
         crn_free(plain);
     }
-    uint32_t *depths = depths_make(profile);
+    uint32_t *depths = crn_depths(profile);
     path_text path = {0};
     bool good = true;
     for (uint32_t c = 0; good && c < profile->context_count; c++) {

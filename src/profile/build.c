@@ -156,12 +156,10 @@ void crn_profile_builder_note(crn_profile_builder *builder, const char *key, con
 
 void crn_profile_builder_warn(crn_profile_builder *builder, const char *format, ...)
 {
-    char *text = crn_calloc(512, 1);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, 512, format, arguments);
+    crn_warn_of(builder->profile, format, arguments);
     va_end(arguments);
-    crn_profile_put_warning(builder->profile, text);
 }
 
 /* Maps the profile's blocks to the builder's. Sets `*apart` to false if two blocks map to the same

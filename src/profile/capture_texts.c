@@ -35,7 +35,7 @@ const char *crn_capture_text_at(crn_capture_texts *texts, uint32_t offset)
     crn_capture_text *place = place_of(texts, offset);
     if (!place->text) {
         const char *text = crn_string_at(texts->strings, offset);
-        *place = (crn_capture_text){offset, crn_intern(texts->into, text, strlen(text))};
+        *place = (crn_capture_text){offset, crn_intern_text(texts->into, text)};
         texts->count++;
     }
     return place->text;

@@ -6,6 +6,14 @@
 #include "base/memory.h"
 #include "profile/stack.h"
 
+uint32_t *crn_depths(const crn_profile *profile)
+{
+    uint32_t *depths = crn_calloc(profile->context_count, sizeof *depths);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        depths[c] = depths[profile->parent[c]] + 1;
+    return depths;
+}
+
 uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
 {
     uint64_t *totals = crn_calloc(profile->context_count, sizeof *totals);

@@ -17,6 +17,9 @@ static inline uint64_t crn_self(const crn_profile *profile, uint32_t metric, uin
     return profile->values[metric] ? profile->values[metric][context] : 0;
 }
 
+/* Returns, by context, its depth; 0 for the root. Free it with crn_free. */
+uint32_t *crn_depths(const crn_profile *profile);
+
 /* Returns, by context, the inclusive cost. If `kept` is not NULL, only contexts with kept[c] count.
  * Free it with crn_free. */
 uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t *kept);

@@ -5,6 +5,8 @@
 #ifndef CRN_PROFILE_FREEZE_H
 #define CRN_PROFILE_FREEZE_H
 
+#include <stdarg.h>
+
 #include "graph/records.h"
 #include "profile/model.h"
 
@@ -27,8 +29,9 @@ void crn_profile_put_note(crn_profile *profile, const char *key, const char *val
 /* Does the same with strings already interned in profile->names. */
 void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value);
 
-/* Adds a warning; takes ownership of `text`. */
-void crn_profile_put_warning(crn_profile *profile, char *text);
+/* Add a warning, printf-like. */
+void crn_warn(crn_profile *profile, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void crn_warn_of(crn_profile *profile, const char *format, va_list arguments);
 
 /* Makes contexts, edges, calls, ticks and wall from records. A block that the profile lacks becomes
  * "[unknown]"; CAIRN_BLOCK_FOLDED becomes "[folded]". `wall_scale` is nanoseconds per unit of

@@ -47,11 +47,8 @@ void crn_lean_warn(crn_profile *profile, const char *path)
     double all = (double)lean.counted + (double)lean.entered;
     if (all < CALLS_LEAST || (double)lean.entered <= entered_most * all)
         return;
-    size_t size = strlen(path) + 256;
-    char *text = crn_calloc(size, 1);
-    snprintf(text, size,
+    crn_warn(profile,
              "%.0f %% of the calls entered functions that were expected to be called rarely, which "
              "made the program slower: compile it with cairn cc --lean=%s",
              100 * (double)lean.entered / all, path);
-    crn_profile_put_warning(profile, text);
 }

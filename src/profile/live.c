@@ -40,12 +40,10 @@ void crn_live_derive(crn_profile *profile)
     uint32_t wrong = bytes > objects ? bytes : objects;
     if (!wrong)
         return;
-    char *text = crn_calloc(160, 1);
-    snprintf(text, 160,
+    crn_warn(profile,
              "%" PRIu32 " context%s freed more than they allocated, which is impossible: live "
              "memory is shown as 0 there",
              wrong, wrong == 1 ? "" : "s");
-    crn_profile_put_warning(profile, text);
 }
 
 /* Parses a note such as "524288" or "exact" or, after a merge, "524288 | exact". */

@@ -27,17 +27,6 @@ __attribute__((format(printf, 3, 4))) static void note(crn_profile *profile, con
     crn_profile_put_note(profile, key, value);
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(crn_profile *profile, const char *format,
-                                                       ...)
-{
-    char *text = crn_calloc(512, 1);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, 512, format, arguments);
-    va_end(arguments);
-    crn_profile_put_warning(profile, text);
-}
-
 static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
 {
     crn_capture_texts texts = {.strings = &snapshot->strings, .into = profile->names};
@@ -82,7 +71,7 @@ static void put_columns(crn_profile *profile, crn_snapshot *snapshot)
         if (metric >= (int)CAIRN_METRIC_CPU)
             add_column(profile, snapshot, (uint32_t)metric, snapshot->columns[m]);
         else
-            warn(profile, "the host's metric \"%.40s\" is left out: its name is taken", name);
+            crn_warn(profile, "the host's metric \"%.40s\" is left out: its name is taken", name);
         crn_free(snapshot->columns[m]);
         snapshot->columns[m] = NULL;
     }
@@ -227,37 +216,38 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
 {
     int damage = atoi(crn_profile_note(profile, "damage", "0"));
     if (damage == DAMAGE_TRUNCATED)
-        warn(profile, "the file is truncated: the complete part is shown");
+        crn_warn(profile, "the file is truncated: the complete part is shown");
     else if (damage)
-        warn(profile, "parts of the file are damaged and were left out");
+        crn_warn(profile, "parts of the file are damaged and were left out");
     int stopped_by = atoi(crn_profile_note(profile, "stopped_by", "0"));
     if (stopped_by)
-        warn(profile, "recording stopped: %s", cairn_error_text((cairn_error)stopped_by));
+        crn_warn(profile, "recording stopped: %s", cairn_error_text((cairn_error)stopped_by));
     if (snapshot->dropped)
-        warn(profile, "%" PRIu64 " call%s dropped for lack of memory", snapshot->dropped,
-             snapshot->dropped == 1 ? " was" : "s were");
+        crn_warn(profile, "%" PRIu64 " call%s dropped for lack of memory", snapshot->dropped,
+                 snapshot->dropped == 1 ? " was" : "s were");
     if (snapshot->spans_dropped)
-        warn(profile,
-             "%" PRIu64 " span%s dropped: %" PRIu64 " %s, %" PRIu64
-             " when space was not ready in time",
-             snapshot->spans_dropped, snapshot->spans_dropped == 1 ? " was" : "s were",
-             snapshot->spans_limited,
-             snapshot->header.refused == CRN_REFUSED_SYSTEM ? "when the disk was full"
-                                                            : "at the span limit",
-             snapshot->spans_late);
+        crn_warn(profile,
+                 "%" PRIu64 " span%s dropped: %" PRIu64 " %s, %" PRIu64
+                 " when space was not ready in time",
+                 snapshot->spans_dropped, snapshot->spans_dropped == 1 ? " was" : "s were",
+                 snapshot->spans_limited,
+                 snapshot->header.refused == CRN_REFUSED_SYSTEM ? "when the disk was full"
+                                                                : "at the span limit",
+                 snapshot->spans_late);
     if (snapshot->misuses)
-        warn(profile,
-             "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to an invalid "
-             "mark, a tail call at the root, or a block that was never added",
-             snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
+        crn_warn(profile,
+                 "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to an "
+                 "invalid mark, a tail call at the root, or a block that was never added",
+                 snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
     const char *mismatch = crn_profile_note(profile, "mismatch", NULL);
     if (mismatch)
-        warn(profile, "enter and leave do not match: the program first %s", mismatch);
+        crn_warn(profile, "enter and leave do not match: the program first %s", mismatch);
     const char *wrong = crn_profile_note(profile, "not_understood", NULL);
     if (wrong)
-        warn(profile,
-             "the value of %.60s in the program's environment was not understood: see cairn-run(1)",
-             wrong);
+        crn_warn(profile,
+                 "the value of %.60s in the program's environment was not understood: see "
+                 "cairn-run(1)",
+                 wrong);
 }
 
 crn_profile *crn_profile_load(const char *path, crn_error *error)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/model.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ static const char *intern(crn_profile *profile, const char *text)
 {
     if (!text)
         text = "";
-    return crn_intern(profile->names, text, strlen(text));
+    return crn_intern_text(profile->names, text);
 }
 
 crn_profile *crn_profile_new(void)
@@ -52,6 +54,16 @@ const char *crn_profile_note(const crn_profile *profile, const char *key, const 
         if (!strcmp(profile->notes[i].key, key))
             return profile->notes[i].value;
     return otherwise;
+}
+
+int crn_note_compare(const void *left, const void *right)
+{
+    return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
+}
+
+uint64_t crn_profile_note_number(const crn_profile *profile, const char *key)
+{
+    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
 }
 
 int crn_profile_metric(const crn_profile *profile, const char *name)
@@ -112,11 +124,25 @@ void crn_profile_put_known_note(crn_profile *profile, const char *key, const cha
     profile->notes[profile->note_count++] = (crn_note){key, value};
 }
 
-void crn_profile_put_warning(crn_profile *profile, char *text)
+void crn_warn_of(crn_profile *profile, const char *format, va_list arguments)
 {
+    va_list again;
+    va_copy(again, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *text = crn_calloc(size, 1);
+    vsnprintf(text, size, format, arguments);
     profile->warnings =
         crn_realloc(profile->warnings, profile->warning_count + 1, sizeof *profile->warnings);
     profile->warnings[profile->warning_count++] = text;
+}
+
+void crn_warn(crn_profile *profile, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    crn_warn_of(profile, format, arguments);
+    va_end(arguments);
 }
 
 void crn_profile_put_column(crn_profile *profile, uint32_t metric, uint64_t *values)

@@ -85,8 +85,18 @@ bool crn_profile_save(const crn_profile *profile, const char *path, crn_error *e
 
 void crn_profile_free(crn_profile *profile);
 
+/* Returns true if the block is one of the profile, which may be NULL. */
+static inline bool crn_profile_has(const crn_profile *profile, const crn_block_info *block)
+{
+    return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
+}
+
 /* Returns the value of the note `key`; `otherwise` if the profile lacks it. */
 const char *crn_profile_note(const crn_profile *profile, const char *key, const char *otherwise);
+/* Compares the keys of two notes, for arrays of pointers to them. */
+int crn_note_compare(const void *left, const void *right);
+/* Returns the whole number in the note `key`; 0 if the profile lacks it. */
+uint64_t crn_profile_note_number(const crn_profile *profile, const char *key);
 
 /* Returns the number of the metric `name`; -1 if the profile lacks it. */
 int crn_profile_metric(const crn_profile *profile, const char *name);

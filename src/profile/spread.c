@@ -152,7 +152,7 @@ void crn_spreads_add(crn_spreads *into, const crn_spreads *from, const uint32_t 
         copy.block = blocks[copy.block];
         copy.key = copy.kind == CRN_HISTOGRAM_BLOCK ? 0 : keys[copy.key];
         if (copy.text)
-            copy.text = crn_intern(into->texts, copy.text, strlen(copy.text));
+            copy.text = crn_intern_text(into->texts, copy.text);
         copy.bars = crn_calloc(copy.bar_count + (size_t)1, sizeof *copy.bars);
         memcpy(copy.bars, from->all[s].bars, copy.bar_count * sizeof *copy.bars);
         append(into, &copy);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/cover.h"
 #include "base/memory.h"
 #include "replay/program.h"
 
@@ -22,11 +23,6 @@ static void emit(crn_writer *writer, int kind, uint32_t who, uint64_t amount)
 static uint64_t later(uint64_t left, uint64_t right)
 {
     return left > right ? left : right;
-}
-
-static uint64_t within(uint64_t moment, uint64_t from, uint64_t to)
-{
-    return moment < from ? from : moment > to ? to : moment;
 }
 
 /* ---- elapsed time ---- */
@@ -74,7 +70,7 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
 static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t time, uint32_t span)
 {
     crn_replay *replay = writer->replay;
-    uint64_t from = within(later(free, ready), 0, time), took = time - from;
+    uint64_t from = crn_within(later(free, ready), 0, time), took = time - from;
     writer->at = time;
     if (took > CRN_REPLAY_WAKE_NS && !writer->dry) {
         CRN_GROW(replay->wakes, replay->wake_count, replay->wake_room);

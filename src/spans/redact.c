@@ -340,7 +340,7 @@ static void take_kept_texts(crn_redact_map *map, const crn_trace *trace)
 static const char *redacted_text(crn_trace *trace, crn_redact_map *map, kind kind, const char *text)
 {
     const char *replacement = pseudonym(map, kind, text);
-    return crn_intern(trace->texts, replacement, strlen(replacement));
+    return crn_intern_text(trace->texts, replacement);
 }
 
 static void redact_histogram(crn_disk_histogram *disk, crn_redact_map *map)

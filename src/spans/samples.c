@@ -17,20 +17,12 @@ void crn_samples_free(crn_samples *samples)
     *samples = (crn_samples){0};
 }
 
-static void *copy_of(const void *items, size_t count, size_t size)
-{
-    void *copy = crn_calloc(count, size);
-    if (count)
-        memcpy(copy, items, count * size);
-    return copy;
-}
-
 crn_samples crn_samples_copy(const crn_samples *samples)
 {
     crn_samples copy = *samples;
-    copy.list = copy_of(samples->list, samples->count, sizeof *copy.list);
-    copy.paths = copy_of(samples->paths, samples->path_count, sizeof *copy.paths);
-    copy.changes = copy_of(samples->changes, samples->change_count, sizeof *copy.changes);
+    copy.list = crn_copied(samples->list, samples->count, sizeof *copy.list);
+    copy.paths = crn_copied(samples->paths, samples->path_count, sizeof *copy.paths);
+    copy.changes = crn_copied(samples->changes, samples->change_count, sizeof *copy.changes);
     return copy;
 }
 

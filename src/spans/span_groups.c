@@ -374,9 +374,7 @@ static void find_figures(grouping *grouping, crn_span_sort sort)
     crn_trace trace = *spans->trace;
     crn_spans as_groups = *spans;
     uint8_t *chosen = crn_calloc(count + (size_t)1, 1);
-    trace.spans = crn_calloc(count + (size_t)1, sizeof *trace.spans);
-    if (count)
-        memcpy(trace.spans, spans->trace->spans, count * sizeof *trace.spans);
+    trace.spans = crn_copied(spans->trace->spans, count, sizeof *trace.spans);
     for (uint32_t s = 0; s < count; s++) {
         trace.spans[s].block = grouping->group[s];
         chosen[s] = grouping->group[s] > 0;

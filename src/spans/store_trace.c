@@ -61,14 +61,6 @@ static void take_lanes(crn_span_store *store)
     }
 }
 
-static void *copy_of(const void *items, size_t count, size_t size)
-{
-    void *copy = crn_calloc(count, size);
-    if (count)
-        memcpy(copy, items, count * size);
-    return copy;
-}
-
 static void take_pieces(crn_span_store *store, crn_store_opening *opening)
 {
     for (uint32_t lane = 0; lane < store->lane_count; lane++)
@@ -99,25 +91,25 @@ static void take_tables(crn_span_store *store)
 {
     const crn_trace *trace = store->trace;
     store->edge_count = trace->edge_count;
-    store->edges = copy_of(trace->edges, trace->edge_count, sizeof *store->edges);
+    store->edges = crn_copied(trace->edges, trace->edge_count, sizeof *store->edges);
     store->counter_count = trace->counter_count;
-    store->counters = copy_of(trace->counters, trace->counter_count, sizeof *store->counters);
+    store->counters = crn_copied(trace->counters, trace->counter_count, sizeof *store->counters);
     store->event_count = trace->event_count;
-    store->events = copy_of(trace->events, trace->event_count, sizeof *store->events);
+    store->events = crn_copied(trace->events, trace->event_count, sizeof *store->events);
     store->off_core_count = trace->off_core_count;
-    store->off_core = copy_of(trace->off_core, trace->off_core_count, sizeof *store->off_core);
+    store->off_core = crn_copied(trace->off_core, trace->off_core_count, sizeof *store->off_core);
     store->samples = crn_samples_copy(&trace->samples);
     if (trace->threads)
-        store->threads = copy_of(trace->threads, trace->lane_count, sizeof *store->threads);
+        store->threads = crn_copied(trace->threads, trace->lane_count, sizeof *store->threads);
     store->key_count = trace->key_count;
-    store->keys = copy_of((const void *)trace->keys, trace->key_count, sizeof *store->keys);
+    store->keys = crn_copied((const void *)trace->keys, trace->key_count, sizeof *store->keys);
     store->weight_count = trace->weight_count;
-    store->weights = copy_of(trace->weights, trace->weight_count, sizeof *store->weights);
+    store->weights = crn_copied(trace->weights, trace->weight_count, sizeof *store->weights);
     store->cpu_known = trace->cpu != NULL;
     if (trace->cpu)
-        store->cpu = copy_of(trace->cpu, trace->span_count, sizeof *store->cpu);
+        store->cpu = crn_copied(trace->cpu, trace->span_count, sizeof *store->cpu);
     if (trace->ready)
-        store->ready = copy_of(trace->ready, trace->span_count, sizeof *store->ready);
+        store->ready = crn_copied(trace->ready, trace->span_count, sizeof *store->ready);
     store->attribute_count = trace->attribute_count;
 }
 
@@ -184,7 +176,7 @@ static void copy_attributes(crn_trace *trace, crn_span_store *store)
         crn_attribute *attribute = &trace->attributes[a];
         *attribute = crn_store_attribute(store, a, text);
         if (attribute->kind == CRN_ATTRIBUTE_TEXT)
-            attribute->value.text = crn_intern(store->texts, text, strlen(text));
+            attribute->value.text = crn_intern_text(store->texts, text);
     }
 }
 

@@ -153,7 +153,7 @@ static void add_events(merging *merging, const crn_trace *from)
         crn_span_event *event = &to->events[to->event_count++];
         *event = from->events[e];
         event->span = move_span(merging, event->span);
-        event->text = crn_intern(to->texts, event->text, strlen(event->text));
+        event->text = crn_intern_text(to->texts, event->text);
     }
     for (uint32_t o = 0; o < from->off_core_count; o++) {
         crn_off_core *off = &to->off_core[to->off_core_count++];
@@ -177,8 +177,7 @@ static void add_attributes(merging *merging, const crn_trace *from)
         }
         attribute.key = (uint16_t)keys[attribute.key];
         if (attribute.kind == CRN_ATTRIBUTE_TEXT)
-            attribute.value.text =
-                crn_intern(to->texts, attribute.value.text, strlen(attribute.value.text));
+            attribute.value.text = crn_intern_text(to->texts, attribute.value.text);
         to->attributes[to->attribute_count++] = attribute;
     }
     add_counters(merging, from, keys);
@@ -220,14 +219,13 @@ static void add_lanes(merging *merging, const crn_trace *from)
         to->threads[to->lane_count] = from->threads ? from->threads[lane] : 0;
         to->origins[to->lane_count] =
             from->origins ? from->origins[lane] : crn_span_name_make(lane, 0);
-        to->lanes[to->lane_count++] =
-            crn_intern(to->texts, from->lanes[lane], strlen(from->lanes[lane]));
+        to->lanes[to->lane_count++] = crn_intern_text(to->texts, from->lanes[lane]);
     }
     for (uint32_t p = 0; p < from->process_count; p++) {
         crn_trace_process *process = &to->processes[to->process_count++];
         *process = from->processes[p];
         process->first_lane += merging->lane;
-        process->name = crn_intern(to->texts, process->name, strlen(process->name));
+        process->name = crn_intern_text(to->texts, process->name);
     }
 }
 

@@ -35,11 +35,6 @@ static uint64_t digits_of(const char *text, size_t length)
     return strtoull(digits, &end, 16);
 }
 
-static const char *intern(crn_trace *trace, const char *text)
-{
-    return crn_intern(trace->texts, text, strlen(text));
-}
-
 /* ---- a capture of one process ---- */
 
 static bool load_one(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,
@@ -54,7 +49,7 @@ static bool load_one(crn_trace *trace, const crn_reader *reader, const crn_bytes
     trace->process_count = 1;
     trace->processes = crn_calloc(1, sizeof *trace->processes);
     trace->processes[0] =
-        (crn_trace_process){.name = intern(trace, note_of(&notes, "command")),
+        (crn_trace_process){.name = crn_intern_text(trace->texts, note_of(&notes, "command")),
                             .number = header->process,
                             .unix_ns = header->started_unix_ns,
                             .monotonic_ns = header->first.monotonic_ns,

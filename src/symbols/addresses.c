@@ -21,11 +21,6 @@ bool crn_address_parse(const crn_block_info *block, uint64_t *offset)
     return *offset != 0;
 }
 
-static int compare_notes(const void *left, const void *right)
-{
-    return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
-}
-
 /* Returns the notes about modules, sorted by key. */
 static const crn_note **module_notes(const crn_profile *profile, size_t *count)
 {
@@ -34,7 +29,7 @@ static const crn_note **module_notes(const crn_profile *profile, size_t *count)
     for (size_t i = 0; i < profile->note_count; i++)
         if (strncmp(profile->notes[i].key, MODULE_NOTE, strlen(MODULE_NOTE)) == 0)
             notes[(*count)++] = &profile->notes[i];
-    qsort(notes, *count, sizeof *notes, compare_notes);
+    qsort(notes, *count, sizeof *notes, crn_note_compare);
     return notes;
 }
 

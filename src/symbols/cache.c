@@ -117,8 +117,8 @@ static void keep_function(void *data, const char *name, const char *file, uint32
     known_module *known = cache->current;
     CRN_GROW(known->functions, known->function_count, known->function_capacity);
     known->functions[known->function_count++] =
-        (crn_block_info){.name = crn_intern(cache->names, name, strlen(name)),
-                         .file = crn_intern(cache->names, file, strlen(file)),
+        (crn_block_info){.name = crn_intern_text(cache->names, name),
+                         .file = crn_intern_text(cache->names, file),
                          .line = line,
                          .column = column};
 }

@@ -46,7 +46,7 @@ static void fail(const char *what, const char *word)
 
 static const char *intern(recording *recording, const char *text)
 {
-    return crn_intern(recording->trace->texts, text, strlen(text));
+    return crn_intern_text(recording->trace->texts, text);
 }
 
 static uint64_t time_of(const char *word)

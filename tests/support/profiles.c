@@ -109,7 +109,7 @@ uint64_t note_of(const char *path, const char *key)
     crn_profile *profile = crn_profile_load(path, &error);
     if (!profile)
         fail_msg("%s", error.message);
-    uint64_t value = strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
+    uint64_t value = crn_profile_note_number(profile, key);
     crn_profile_free(profile);
     return value;
 }

@@ -14,11 +14,6 @@
 #define MONOTONIC_BASE 10000000000000u
 enum { LENGTH = 100000, KEYS = 4, LANES_MAX = 4 };
 
-static const char *intern(crn_trace *trace, const char *text)
-{
-    return crn_intern(trace->texts, text, strlen(text));
-}
-
 /* ---- one process ---- */
 
 static void make_span(random_source *random, crn_trace *trace, uint32_t s, uint32_t first,
@@ -57,7 +52,7 @@ static void make_lane(random_source *random, crn_trace *trace, uint32_t count)
     uint32_t first = trace->span_count, lane = trace->lane_count++;
     if (lane)
         snprintf(name, sizeof name, "worker %u", lane);
-    trace->lanes[lane] = intern(trace, name);
+    trace->lanes[lane] = crn_intern_text(trace->texts, name);
     trace->origins[lane] =
         crn_span_name_make(lane, random_chance(random, 1, 3) ? random_below(random, 1000) : 0);
     for (uint32_t s = first; s < first + count; s++) {
@@ -79,7 +74,7 @@ static void make_attributes(random_source *random, crn_trace *trace)
             memset(text, 'a' + (int)random_below(random, 26), length);
             text[length] = 0;
             if (attribute.kind == CRN_ATTRIBUTE_TEXT)
-                attribute.value.text = intern(trace, text);
+                attribute.value.text = crn_intern_text(trace->texts, text);
             else if (attribute.kind == CRN_ATTRIBUTE_NUMBER)
                 attribute.value.number = (double)random_next(random) / 7;
             else
@@ -184,7 +179,7 @@ crn_trace *random_trace(random_source *random, uint32_t spans)
     for (uint32_t k = 0; k < KEYS; k++) {
         char name[16];
         snprintf(name, sizeof name, "key %u", (unsigned)random_below(random, 1000) * KEYS + k);
-        trace->keys[k] = intern(trace, name);
+        trace->keys[k] = crn_intern_text(trace->texts, name);
     }
     uint32_t lanes = 1 + random_below(random, LANES_MAX);
     for (uint32_t lane = 0; lane < lanes; lane++)
@@ -206,7 +201,7 @@ crn_trace *random_trace(random_source *random, uint32_t spans)
     trace->process_count = 1;
     trace->processes = crn_calloc(1, sizeof *trace->processes);
     trace->processes[0] =
-        (crn_trace_process){.name = intern(trace, "program"),
+        (crn_trace_process){.name = crn_intern_text(trace->texts, "program"),
                             .number = random_below(random, 1000) + 1,
                             .unix_ns = UNIX_BASE,
                             .monotonic_ns = MONOTONIC_BASE,

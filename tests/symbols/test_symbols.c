@@ -195,9 +195,8 @@ static void put_addresses(crn_profile *profile, const own *own, random_source *r
         if (random_chance(random, 1, 6))
             continue;
         snprintf(name, sizeof name, "0x%" PRIx64, from + random_below(random, window) + 1);
-        profile->blocks[b] =
-            (crn_block_info){.name = crn_intern(profile->names, name, strlen(name)),
-                             .file = crn_intern(profile->names, own->path, strlen(own->path))};
+        profile->blocks[b] = (crn_block_info){.name = crn_intern_text(profile->names, name),
+                                              .file = crn_intern_text(profile->names, own->path)};
     }
     put_module(profile, own);
 }

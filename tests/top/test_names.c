@@ -91,9 +91,8 @@ static void put_addresses(crn_profile *profile)
             continue;
         char name[32];
         snprintf(name, sizeof name, "0x%" PRIx64, here + (b * (uint64_t)2654435761u) % 6000);
-        profile->blocks[b] =
-            (crn_block_info){.name = crn_intern(profile->names, name, strlen(name)),
-                             .file = crn_intern(profile->names, own_path(), strlen(own_path()))};
+        profile->blocks[b] = (crn_block_info){.name = crn_intern_text(profile->names, name),
+                                              .file = crn_intern_text(profile->names, own_path())};
     }
     put_own_module(profile, own_path());
 }

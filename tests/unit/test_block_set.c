@@ -449,7 +449,7 @@ static void merging_keeps_all_that_was_counted(void **state)
             snprintf(name, sizeof name, "f%u<%u>", b % 3, b);
             crn_block_info *info = &profile->blocks[b];
             *info = (crn_block_info){
-                .name = crn_intern(texts, name, strlen(name)), .file = "a.cpp", .line = 1 + b % 3};
+                .name = crn_intern_text(texts, name), .file = "a.cpp", .line = 1 + b % 3};
         }
         crn_profile *merged = crn_instances_merge(profile, NULL);
         for (uint32_t m = 0; m < profile->metric_count; m++)
