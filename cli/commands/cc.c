@@ -75,11 +75,7 @@ static bool is_there(const char *folder, const char *name)
 static bool find(parts *parts)
 {
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
+    crn_cli_folder(self);
     if (is_there(self, "hosts/gcc/cairn_gcc.so")) {
         snprintf(parts->plugin, sizeof parts->plugin, "%s/hosts/gcc/cairn_gcc.so", self);
         snprintf(parts->begin, sizeof parts->begin, "%s/hosts/gcc/cairn_begin.o", self);

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +243,15 @@ int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const
 int crn_cli_save(const crn_profile *profile, const char *path)
 {
     return crn_cli_save_spans(profile, NULL, path);
+}
+
+void crn_cli_folder(char *folder)
+{
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
 }
 
 bool crn_cli_time(const char *text, double least, double most, uint64_t *ns)

@@ -24,6 +24,9 @@ int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* From now on writes this thread's messages to `message`; NULL: to stderr again. */
 void crn_cli_catch(char *message, size_t size);
 
+/* Writes the folder of this program to `folder`, of PATH_MAX bytes. */
+void crn_cli_folder(char *folder);
+
 /* Parses a time such as "16.7ms" (ns, us, ms or s). Returns false unless it is from `least` to
  * `most` ns. */
 bool crn_cli_time(const char *text, double least, double most, uint64_t *ns);

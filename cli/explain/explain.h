@@ -66,5 +66,9 @@ void crn_explain_factor_words(crn_words *words, const crn_explain_factor *factor
  * run_in_jobserver". */
 void crn_explain_group_words(crn_words *words, const crn_explain_report *report,
                              const crn_explain_factor *factor, const crn_factor_group *group);
+/* Adds how much the durations differ with the factor: "2 ms more per unit", or with its slowest and
+ * its fastest group. */
+void crn_explain_effect_words(crn_words *words, const crn_explain_report *report,
+                              const crn_explain_factor *factor);
 
 #endif

@@ -166,7 +166,6 @@ static void print_stages(FILE *out, const crn_explain_report *report)
 static void describe(crn_words *words, const crn_explain_report *report,
                      const crn_explain_factor *factor)
 {
-    char time[CRN_FIGURE_SIZE];
     crn_explain_factor_words(words, factor);
     crn_words_add(words, ": ");
     if (factor->verdict == CRN_VERDICT_CONSTANT) {
@@ -176,14 +175,8 @@ static void describe(crn_words *words, const crn_explain_report *report,
                       factor->values, factor->count);
     } else if (factor->verdict == CRN_VERDICT_CHANCE) {
         crn_words_add(words, "within chance");
-    } else if (factor->number && !factor->ranges) {
-        crn_words_add(words, "%s %s per unit", crn_texts_time(time, fabs(factor->slope)),
-                      factor->slope < 0 ? "less" : "more");
     } else {
-        crn_words_add(words, "%s ", crn_texts_time(time, factor->slowest.mean));
-        crn_explain_group_words(words, report, factor, &factor->slowest);
-        crn_words_add(words, ", %s ", crn_texts_time(time, factor->fastest.mean));
-        crn_explain_group_words(words, report, factor, &factor->fastest);
+        crn_explain_effect_words(words, report, factor);
     }
 }
 

@@ -191,6 +191,21 @@ static void add_causes(crn_words *words, const crn_explain_report *report,
 
 /* ---- factors ---- */
 
+void crn_explain_effect_words(crn_words *words, const crn_explain_report *report,
+                              const crn_explain_factor *factor)
+{
+    char time[CRN_FIGURE_SIZE];
+    if (factor->number && !factor->ranges) {
+        crn_words_add(words, "%s %s per unit", crn_texts_time(time, fabs(factor->slope)),
+                      factor->slope < 0 ? "less" : "more");
+        return;
+    }
+    crn_words_add(words, "%s ", crn_texts_time(time, factor->slowest.mean));
+    crn_explain_group_words(words, report, factor, &factor->slowest);
+    crn_words_add(words, ", %s ", crn_texts_time(time, factor->fastest.mean));
+    crn_explain_group_words(words, report, factor, &factor->fastest);
+}
+
 static bool is_worth_it(const crn_explain_factor *factor)
 {
     return factor->verdict == CRN_VERDICT_EXPLAINS && factor->explained >= FACTOR_LEAST;
@@ -199,22 +214,14 @@ static bool is_worth_it(const crn_explain_factor *factor)
 static void add_factor(crn_words *words, const crn_explain_report *report,
                        const crn_explain_factor *factor)
 {
-    char percent[CRN_FIGURE_SIZE], time[CRN_FIGURE_SIZE];
+    char percent[CRN_FIGURE_SIZE];
     size_t at = words->used;
     crn_words_add(words, " ");
     crn_explain_factor_words(words, factor);
     if (factor->kind == CRN_FACTOR_LANE || factor->kind == CRN_FACTOR_PARENT_BLOCK)
         words->text[at + 1] = (char)(words->text[at + 1] - 'a' + 'A');
     crn_words_add(words, " explains %s of it: ", crn_texts_percent(percent, factor->explained));
-    if (factor->number && !factor->ranges) {
-        crn_words_add(words, "%s %s per unit.", crn_texts_time(time, fabs(factor->slope)),
-                      factor->slope < 0 ? "less" : "more");
-        return;
-    }
-    crn_words_add(words, "%s ", crn_texts_time(time, factor->slowest.mean));
-    crn_explain_group_words(words, report, factor, &factor->slowest);
-    crn_words_add(words, ", %s ", crn_texts_time(time, factor->fastest.mean));
-    crn_explain_group_words(words, report, factor, &factor->fastest);
+    crn_explain_effect_words(words, report, factor);
     crn_words_add(words, ".");
 }
 

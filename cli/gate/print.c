@@ -96,6 +96,24 @@ static void verdict(FILE *out, const crn_gate *gate)
         fprintf(out, ", within %g %%", 100 * gate->baseline->tolerance);
 }
 
+static void print_why(FILE *out, const crn_gate *gate, bool markdown)
+{
+    crn_why why = why_of(gate);
+    for (size_t i = 0; i < why.cause_count && i < CAUSES; i++) {
+        if (fabs(crn_why_share(&why, &why.causes[i])) < CAUSE_LEAST)
+            continue;
+        char *sentence = crn_why_sentence(&why, &why.causes[i]);
+        fputs(markdown ? "- " : "  ", out);
+        if (markdown)
+            write_text(out, sentence);
+        else
+            crn_terminal_text(out, sentence, 0, false);
+        fprintf(out, ": %.0f %% of the change\n", 100 * crn_why_share(&why, &why.causes[i]));
+        free(sentence);
+    }
+    crn_why_free(&why);
+}
+
 void crn_gate_text(FILE *out, const crn_gate *gate)
 {
     fputs(gate->worse ? "failed: " : "passed: ", out);
@@ -113,33 +131,8 @@ void crn_gate_text(FILE *out, const crn_gate *gate)
         fprintf(out, "  %zu more\n", gate->count - SHOWN);
     if (!gate->worse)
         return;
-    crn_why why = why_of(gate);
     fputs("why:\n", out);
-    for (size_t i = 0; i < why.cause_count && i < CAUSES; i++) {
-        if (fabs(crn_why_share(&why, &why.causes[i])) < CAUSE_LEAST)
-            continue;
-        char *sentence = crn_why_sentence(&why, &why.causes[i]);
-        fputs("  ", out);
-        crn_terminal_text(out, sentence, 0, false);
-        fprintf(out, ": %.0f %% of the change\n", 100 * crn_why_share(&why, &why.causes[i]));
-        free(sentence);
-    }
-    crn_why_free(&why);
-}
-
-static void markdown_why(FILE *out, const crn_gate *gate)
-{
-    crn_why why = why_of(gate);
-    for (size_t i = 0; i < why.cause_count && i < CAUSES; i++) {
-        if (fabs(crn_why_share(&why, &why.causes[i])) < CAUSE_LEAST)
-            continue;
-        char *sentence = crn_why_sentence(&why, &why.causes[i]);
-        fputs("- ", out);
-        write_text(out, sentence);
-        fprintf(out, ": %.0f %% of the change\n", 100 * crn_why_share(&why, &why.causes[i]));
-        free(sentence);
-    }
-    crn_why_free(&why);
+    print_why(out, gate, false);
 }
 
 static void write_commands(FILE *out, const crn_gate *gate)
@@ -159,7 +152,7 @@ void crn_gate_markdown(FILE *out, const crn_gate *gate)
     verdict(out, gate);
     fputs(".\n\n", out);
     if (gate->worse)
-        markdown_why(out, gate);
+        print_why(out, gate, true);
     if (gate->count) {
         fputs("\n| | figure | before | after | change |\n| --- | --- | ---: | ---: | ---: |\n",
               out);

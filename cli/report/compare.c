@@ -11,8 +11,7 @@
 crn_compare_view crn_compare_view_make(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     crn_compare_view view = {.compare = crn_compare_make(profile, report->metrics,
                                                          report->sort == CRN_SORT_INCLUSIVE, kept)};
     crn_block_cost calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);

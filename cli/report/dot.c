@@ -85,8 +85,7 @@ static uint8_t *choose_nodes(const crn_report *report, const crn_block_cost *cos
 void crn_report_dot(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     crn_block_cost cost = crn_block_cost_make(profile, report->metrics[0], kept);
     uint8_t *shown = choose_nodes(report, &cost);
     crn_shown_graph graph = crn_shown_graph_make(profile, shown, kept);

@@ -102,8 +102,7 @@ crn_flat crn_flat_make(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_flat flat = {0};
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     flat.calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     uint32_t metric = 0; /* a report has at least one metric */
     do

@@ -33,8 +33,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
 crn_stack_view crn_stack_view_make(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     uint8_t *collectors = crn_stack_collectors(profile, report->collector);
     crn_stack_view view = {.stack = crn_stack_make(profile, report->metrics[0], collectors, kept)};
     crn_free(collectors);

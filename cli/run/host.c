@@ -27,11 +27,7 @@ static const crn_list *find_hosts(void)
     glob_t found = {0};
     if (hosts.list)
         return &hosts;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
+    crn_cli_folder(self);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(pattern, sizeof pattern, places[i], self);
         glob(pattern, i ? GLOB_APPEND : 0, NULL, &found);

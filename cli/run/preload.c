@@ -203,11 +203,7 @@ static bool find_library(const crn_run *run, char *path, size_t size)
                                          "%s/../libexec/cairn/%s"};
     static const char *const configured[] = {CAIRN_LIB_DIR, CAIRN_LIBEXEC_DIR};
     char self[PATH_MAX], full[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
+    crn_cli_folder(self);
     for (size_t i = 0; i < 5; i++) {
         if (i == 0)
             snprintf(path, size, places[i], self, host_of(run), name);

@@ -42,21 +42,15 @@ static const crn_question *question_of(const char *name)
     return NULL;
 }
 
-static const char *text_of(const crn_view_query *query, const char *key)
-{
-    const char *text = crn_view_text(query, key);
-    return text && *text ? text : NULL;
-}
-
 bool crn_view_fleet_ask(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_fleet_filter filter;
     const crn_question *question = question_of(crn_view_text(query, "question"));
     crn_question_about about = {.filter = &filter,
-                                .metric = text_of(query, "metric"),
-                                .block = text_of(query, "block"),
-                                .by = text_of(query, "by"),
-                                .by_total = text_of(query, "total") != NULL};
+                                .metric = crn_view_some_text(query, "metric"),
+                                .block = crn_view_some_text(query, "block"),
+                                .by = crn_view_some_text(query, "by"),
+                                .by_total = crn_view_some_text(query, "total") != NULL};
     return has_fleet(view) && question && filter_of(&filter, query) &&
            crn_view_number(query, "top", 20, 10000, &about.limit) &&
            crn_view_number(query, "step", 0, UINT32_MAX, &about.step) &&
@@ -67,7 +61,7 @@ bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_error error = {0};
     crn_fleet_filter filters[2];
-    const char *sides[] = {text_of(query, "before"), text_of(query, "after")};
+    const char *sides[] = {crn_view_some_text(query, "before"), crn_view_some_text(query, "after")};
     bool above;
     if (!has_fleet(view))
         return false;
@@ -79,7 +73,7 @@ bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query)
                    CRN_EXIT_OK;
     }
     crn_fleet_shown shown = {
-        .metric = text_of(query, "metric"), .limit = 30, .fail_above = -1, .json = true};
+        .metric = crn_view_some_text(query, "metric"), .limit = 30, .fail_above = -1, .json = true};
     return crn_fleet_ask_compare(out, view->fleet, filters, &shown, &above);
 }
 
@@ -190,7 +184,7 @@ static bool open_run(crn_view *view, const char *text)
 bool crn_view_fleet_open(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_fleet_filter filter;
-    const char *run = text_of(query, "run");
+    const char *run = crn_view_some_text(query, "run");
     if (!has_fleet(view) || !filter_of(&filter, query) ||
         !(run ? open_run(view, run) : open_sum(view, &filter)))
         return false;

@@ -63,8 +63,7 @@ static json_t *arrows_json(const crn_call_graph *graph, uint32_t most)
 static void write_graph(FILE *out, const crn_report *report, uint32_t most)
 {
     const crn_profile *profile = report->profile;
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     crn_block_cost cost = crn_report_cost(report, report->metrics[0], kept);
     crn_block_cost calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks), count = 0;
@@ -176,8 +175,7 @@ static json_t *lines_json(char *text, size_t size)
 static json_t *costs_json(const crn_report *report, const char *name)
 {
     const crn_profile *profile = report->profile;
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     crn_block_cost cost = crn_report_cost(report, report->metrics[0], kept);
     crn_block_cost calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     json_t *rows = json_array();

@@ -16,6 +16,12 @@ const char *crn_view_text(const crn_view_query *query, const char *key)
     return NULL;
 }
 
+const char *crn_view_some_text(const crn_view_query *query, const char *key)
+{
+    const char *text = crn_view_text(query, key);
+    return text && *text ? text : NULL;
+}
+
 bool crn_view_number(const crn_view_query *query, const char *key, uint64_t otherwise,
                      uint64_t most, uint64_t *number)
 {

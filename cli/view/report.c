@@ -36,16 +36,9 @@ static void read_view(const crn_view_query *query, crn_report_arguments *argumen
     arguments->stack = name && strcmp(name, "stack") == 0;
 }
 
-/* Returns an item's value; NULL if missing or empty. */
-static const char *some_text(const crn_view_query *query, const char *key)
-{
-    const char *text = crn_view_text(query, key);
-    return text && *text ? text : NULL;
-}
-
 static bool read_sort(const crn_view_query *query, int *sort)
 {
-    const char *text = some_text(query, "sort");
+    const char *text = crn_view_some_text(query, "sort");
     for (*sort = 0; text && crn_report_sort_names[*sort]; ++*sort)
         if (strcmp(text, crn_report_sort_names[*sort]) == 0)
             return true;
@@ -98,8 +91,8 @@ bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_repo
     *file = crn_view_file_of(view, query);
     if (!*file || !read_numbers(query, &arguments) || !read_sort(query, &arguments.sort))
         return false;
-    arguments.metrics = some_text(query, "metric");
-    arguments.focus = some_text(query, "focus");
+    arguments.metrics = crn_view_some_text(query, "metric");
+    arguments.focus = crn_view_some_text(query, "focus");
     arguments.drops = list_items(query, "drop", drops);
     arguments.transforms = list_items(query, "transform", transforms);
     read_view(query, &arguments);
@@ -361,8 +354,7 @@ bool crn_view_sequences(FILE *out, crn_view *view, const crn_view_query *query)
     crn_view_file *file;
     bool good = crn_view_report_begin(view, query, &report, &file);
     if (good) {
-        uint8_t *kept = crn_sequence_select(report.profile, report.focused ? &report.focus : NULL,
-                                            report.drops, report.drop_count);
+        uint8_t *kept = crn_report_kept(&report);
         uint64_t *owned;
         const uint64_t *totals = crn_report_totals(&report, report.metrics[0], kept, &owned);
         dearest all = {.profile = report.profile,
@@ -418,8 +410,7 @@ static void write_match(FILE *out, const crn_report *report, const char *text)
 {
     const crn_profile *profile = report->profile;
     uint8_t *matches = crn_calloc(profile->block_count, 1);
-    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
-                                        report->drops, report->drop_count);
+    uint8_t *kept = crn_report_kept(report);
     uint32_t count = match_blocks(profile, text, matches), shown = 0;
     uint64_t self, inclusive = cost_of_blocks(report, matches, kept, &self);
     json_t *json = json_object(), *ids = json_array();

@@ -160,6 +160,8 @@ typedef struct crn_view_query {
 
 /* Returns the first value of `key`; NULL if the query lacks it. */
 const char *crn_view_text(const crn_view_query *query, const char *key);
+/* Does the same, and returns NULL for an empty value. */
+const char *crn_view_some_text(const crn_view_query *query, const char *key);
 /* Parses an integer from 0 to `most`; `otherwise` if the query lacks it. On an error prints a
  * message and returns false. */
 bool crn_view_number(const crn_view_query *query, const char *key, uint64_t otherwise,
