@@ -37,6 +37,13 @@ typedef struct cursor {
     const uint32_t *order; /* NULL: rows in natural order */
 } cursor;
 
+static uint64_t rows_of(const kept *kept)
+{
+    if (kept->table->count)
+        return kept->table->count(kept->query);
+    return *(const uint32_t *)((const char *)crn_query_end(kept->query) + kept->table->ids);
+}
+
 static int connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                    sqlite3_vtab **made, char **error)
 {
@@ -62,7 +69,7 @@ static int disconnect(sqlite3_vtab *base)
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     kept *kept = ((table *)base)->kept;
-    double rows = (double)kept->table->count(kept->query) + 1;
+    double rows = (double)rows_of(kept) + 1;
     info->estimatedCost = rows;
     info->estimatedRows = (sqlite3_int64)rows;
     for (int i = 0; i < info->nConstraint; i++) {
@@ -93,7 +100,7 @@ static uint64_t key_of(const kept *kept, uint64_t row, int column)
 static void make_index(kept *kept, int column)
 {
     column_index *index = &kept->indexes[column];
-    uint64_t count = kept->table->count(kept->query), before = 0;
+    uint64_t count = rows_of(kept), before = 0;
     bool sorted = true;
     index->made = true;
     for (uint64_t row = 0; row < count && sorted; row++) {
@@ -116,7 +123,7 @@ static void make_index(kept *kept, int column)
 static uint64_t find(const kept *kept, int column, uint64_t key)
 {
     const column_index *index = &kept->indexes[column];
-    uint64_t low = 0, high = kept->table->count(kept->query);
+    uint64_t low = 0, high = rows_of(kept);
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         uint64_t its =
@@ -136,7 +143,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int c
     cursor *cursor = (struct cursor *)base;
     kept *kept = ((table *)base->pVtab)->kept;
     (void)plan;
-    *cursor = (struct cursor){.base = *base, .end = kept->table->count(kept->query)};
+    *cursor = (struct cursor){.base = *base, .end = rows_of(kept)};
     if (!number || !count || cursor->end > UINT32_MAX ||
         sqlite3_value_type(values[0]) != SQLITE_INTEGER)
         return SQLITE_OK;

@@ -12,10 +12,13 @@
 typedef struct crn_simple_table {
     const char *name;
     const char *columns; /* the columns in CREATE TABLE */
-    uint64_t (*count)(crn_query *query);
     /* Returns a cell. `text` has space for an attribute's text. */
     crn_value (*value)(crn_query *query, uint64_t row, int column, char *text);
+    size_t ids;                          /* CRN_IDS: there is a row for each such id */
+    uint64_t (*count)(crn_query *query); /* NULL, or the number of rows in place of `ids` */
 } crn_simple_table;
+
+#define CRN_IDS(what) offsetof(crn_query_capture, what)
 
 /* Each list ends with an entry whose name is NULL. */
 extern const crn_simple_table crn_profile_tables[], crn_trace_tables[];

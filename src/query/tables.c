@@ -9,11 +9,6 @@
 
 /* ---- blocks ---- */
 
-static uint64_t count_blocks(crn_query *query)
-{
-    return crn_query_end(query)->block;
-}
-
 static crn_value block_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, block, (uint32_t)row);
@@ -75,11 +70,6 @@ static crn_value summary_value(crn_query *query, uint64_t row, int column, char 
 }
 
 /* ---- contexts ---- */
-
-static uint64_t count_contexts(crn_query *query)
-{
-    return crn_query_end(query)->context;
-}
 
 static crn_value context_value(crn_query *query, uint64_t row, int column, char *text)
 {
@@ -199,11 +189,6 @@ static crn_value cost_value(crn_query *query, uint64_t row, int column, char *te
 
 /* ---- edges: first tree edges, then aliases ---- */
 
-static uint64_t count_edges(crn_query *query)
-{
-    return crn_query_end(query)->edge;
-}
-
 static crn_value edge_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, edge, (uint32_t)row);
@@ -234,25 +219,25 @@ const crn_simple_table crn_profile_tables[] = {
     {"blocks",
      "id INTEGER, name TEXT, file TEXT, line INTEGER, \"column\" INTEGER, parent INTEGER, "
      "capture INTEGER",
-     count_blocks, block_value},
+     block_value, .ids = CRN_IDS(block)},
     {"block_figures",
      "block INTEGER, name TEXT, count INTEGER, open INTEGER, total INTEGER, self INTEGER, "
      "min INTEGER, median INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER, capture INTEGER",
-     count_blocks, summary_value},
+     summary_value, .ids = CRN_IDS(block)},
     {"block_costs",
      "block INTEGER, name TEXT, calls INTEGER, ticks INTEGER, wall INTEGER, cpu INTEGER, "
      "ticks_inclusive INTEGER, wall_inclusive INTEGER, cpu_inclusive INTEGER, contexts INTEGER, "
      "capture INTEGER",
-     count_blocks, block_cost_value},
+     block_cost_value, .ids = CRN_IDS(block)},
     {"contexts",
      "id INTEGER, parent INTEGER, name TEXT, depth INTEGER, calls INTEGER, ticks INTEGER, "
      "wall INTEGER, cpu INTEGER, ticks_inclusive INTEGER, wall_inclusive INTEGER, "
      "cpu_inclusive INTEGER, recursive INTEGER, block INTEGER, capture INTEGER",
-     count_contexts, context_value},
+     context_value, .ids = CRN_IDS(context)},
     {"costs",
      "context INTEGER, metric TEXT, unit TEXT, self INTEGER, inclusive INTEGER, capture INTEGER",
-     count_costs, cost_value},
+     cost_value, .count = count_costs},
     {"edges", "source INTEGER, target INTEGER, kind TEXT, calls INTEGER, capture INTEGER",
-     count_edges, edge_value},
+     edge_value, .ids = CRN_IDS(edge)},
     {0},
 };

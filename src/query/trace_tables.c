@@ -7,11 +7,6 @@
 
 /* ---- edges between spans ---- */
 
-static uint64_t count_span_edges(crn_query *query)
-{
-    return crn_query_end(query)->span_edge;
-}
-
 static crn_value span_edge_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, span_edge, (uint32_t)row);
@@ -48,11 +43,6 @@ static crn_value span_edge_value(crn_query *query, uint64_t row, int column, cha
 }
 
 /* ---- attributes ---- */
-
-static uint64_t count_attributes(crn_query *query)
-{
-    return crn_query_end(query)->attribute;
-}
 
 static crn_value attribute_value(crn_query *query, uint64_t row, int column, char *text)
 {
@@ -91,11 +81,6 @@ static crn_value attribute_value(crn_query *query, uint64_t row, int column, cha
 
 /* ---- counters ---- */
 
-static uint64_t count_counters(crn_query *query)
-{
-    return crn_query_end(query)->counter;
-}
-
 static crn_value counter_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, counter, (uint32_t)row);
@@ -116,11 +101,6 @@ static crn_value counter_value(crn_query *query, uint64_t row, int column, char 
 }
 
 /* ---- events ---- */
-
-static uint64_t count_events(crn_query *query)
-{
-    return crn_query_end(query)->event;
-}
 
 static crn_value event_value(crn_query *query, uint64_t row, int column, char *text)
 {
@@ -143,11 +123,6 @@ static crn_value event_value(crn_query *query, uint64_t row, int column, char *t
 
 /* ---- off core ---- */
 
-static uint64_t count_off_core(crn_query *query)
-{
-    return crn_query_end(query)->off_core;
-}
-
 static crn_value off_core_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, off_core, (uint32_t)row);
@@ -167,11 +142,6 @@ static crn_value off_core_value(crn_query *query, uint64_t row, int column, char
 }
 
 /* ---- samples ---- */
-
-static uint64_t count_samples(crn_query *query)
-{
-    return crn_query_end(query)->sample;
-}
 
 static uint32_t span_of_sample(const crn_query_capture *capture, uint32_t sample)
 {
@@ -231,11 +201,6 @@ static crn_value sample_value(crn_query *query, uint64_t row, int column, char *
 
 /* ---- lanes ---- */
 
-static uint64_t count_lanes(crn_query *query)
-{
-    return crn_query_end(query)->lane;
-}
-
 static crn_value lane_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, lane, (uint32_t)row);
@@ -274,11 +239,6 @@ static crn_value lane_figure(crn_query *query, uint64_t row, int column, char *t
 
 /* ---- metrics, notes, captures ---- */
 
-static uint64_t count_metrics(crn_query *query)
-{
-    return crn_query_end(query)->metric;
-}
-
 static crn_value metric_value(crn_query *query, uint64_t row, int column, char *text)
 {
     const crn_query_capture *capture = CRN_CAPTURE_OF(query, metric, (uint32_t)row);
@@ -294,11 +254,6 @@ static crn_value metric_value(crn_query *query, uint64_t row, int column, char *
     default:
         return crn_capture_number(query, capture);
     }
-}
-
-static uint64_t count_notes(crn_query *query)
-{
-    return crn_query_end(query)->note;
 }
 
 static crn_value note_value(crn_query *query, uint64_t row, int column, char *text)
@@ -337,34 +292,34 @@ static crn_value capture_value(crn_query *query, uint64_t row, int column, char 
 
 const crn_simple_table crn_trace_tables[] = {
     {"span_edges", "span INTEGER, kind TEXT, other INTEGER, at INTEGER, capture INTEGER",
-     count_span_edges, span_edge_value},
-    {"attributes", "span INTEGER, key TEXT, value, kind TEXT, capture INTEGER", count_attributes,
-     attribute_value},
-    {"counters", "name TEXT, at INTEGER, value REAL, span INTEGER, capture INTEGER", count_counters,
-     counter_value},
-    {"events", "at INTEGER, level TEXT, text TEXT, span INTEGER, capture INTEGER", count_events,
-     event_value},
+     span_edge_value, .ids = CRN_IDS(span_edge)},
+    {"attributes", "span INTEGER, key TEXT, value, kind TEXT, capture INTEGER", attribute_value,
+     .ids = CRN_IDS(attribute)},
+    {"counters", "name TEXT, at INTEGER, value REAL, span INTEGER, capture INTEGER", counter_value,
+     .ids = CRN_IDS(counter)},
+    {"events", "at INTEGER, level TEXT, text TEXT, span INTEGER, capture INTEGER", event_value,
+     .ids = CRN_IDS(event)},
     {"off_core",
      "lane INTEGER, begin INTEGER, end INTEGER, waiting INTEGER, ready INTEGER, "
      "woken_by INTEGER, capture INTEGER",
-     count_off_core, off_core_value},
+     off_core_value, .ids = CRN_IDS(off_core)},
     {"samples",
      "at INTEGER, cpu INTEGER, lane INTEGER, span INTEGER, name TEXT, path TEXT, block INTEGER, "
      "capture INTEGER",
-     count_samples, sample_value},
-    {"lanes", "id INTEGER, name TEXT, spans INTEGER, thread INTEGER, capture INTEGER", count_lanes,
-     lane_value},
+     sample_value, .ids = CRN_IDS(sample)},
+    {"lanes", "id INTEGER, name TEXT, spans INTEGER, thread INTEGER, capture INTEGER", lane_value,
+     .ids = CRN_IDS(lane)},
     {"lane_figures",
      "lane INTEGER, name TEXT, spans INTEGER, first INTEGER, last INTEGER, busy INTEGER, "
      "capture INTEGER",
-     count_lanes, lane_figure},
-    {"metrics", "name TEXT, unit TEXT, total INTEGER, capture INTEGER", count_metrics,
-     metric_value},
-    {"notes", "key TEXT, value TEXT, capture INTEGER", count_notes, note_value},
+     lane_figure, .ids = CRN_IDS(lane)},
+    {"metrics", "name TEXT, unit TEXT, total INTEGER, capture INTEGER", metric_value,
+     .ids = CRN_IDS(metric)},
+    {"notes", "key TEXT, value TEXT, capture INTEGER", note_value, .ids = CRN_IDS(note)},
     {"captures",
      "id INTEGER, path TEXT, length INTEGER, spans INTEGER, open INTEGER, dropped INTEGER, "
      "recycled INTEGER, skipped INTEGER, "
      "details_dropped INTEGER, dangling INTEGER, contexts INTEGER",
-     count_captures, capture_value},
+     capture_value, .count = count_captures},
     {0},
 };
