@@ -15,18 +15,9 @@
 #include <cairn/host.h>
 
 #include "../native/code.h"
+#include "../native/limits.h"
 #include "../native/pages.h"
 #include "unwind/unwind.h"
-
-#define CRN_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define CRN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
-/* Small first sizes in test builds, so that tables grow early and often. */
-#ifdef CRN_TINY_LIMITS
-#define CRN_FIRST_SIZE(usual, tiny) (tiny)
-#else
-#define CRN_FIRST_SIZE(usual, tiny) (usual)
-#endif
 
 typedef enum crn_alloc_state {
     CRN_ALLOC_EARLY = 0, /* before the program begins */

@@ -68,3 +68,9 @@ crn_host *crn_host_of(lua_State *L)
     void *data;
     return lua_getallocf(L, &data) == crn_host_allocate ? data : NULL;
 }
+
+crn_host *crn_host_live(lua_State *L)
+{
+    crn_host *host = crn_host_of(L);
+    return host && !host->stopped ? host : NULL;
+}

@@ -14,17 +14,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "../native/limits.h"
 #include "frame.h"
-
-#define CRN_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define CRN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
-/* Small initial sizes in a test build, so that everything grows early and often. */
-#ifdef CRN_TINY_LIMITS
-#define CRN_FIRST_SIZE(usual, tiny) (tiny)
-#else
-#define CRN_FIRST_SIZE(usual, tiny) (usual)
-#endif
 
 typedef enum crn_mode { CRN_MODE_EXACT, CRN_MODE_TICKS, CRN_MODE_SAMPLE } crn_mode;
 
@@ -147,6 +138,8 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
 extern _Thread_local crn_host *crn_host_here;
 /* Returns the host of a state, NULL if there is none. */
 crn_host *crn_host_of(lua_State *L);
+/* Does the same; NULL after the profile was stopped. */
+crn_host *crn_host_live(lua_State *L);
 /* Notes that no profiled state runs on this thread from now on. */
 void crn_host_leave(void);
 

@@ -32,12 +32,6 @@ EXPORT(lua_gethook);
 EXPORT(lua_gethookmask);
 EXPORT(lua_gethookcount);
 
-static crn_host *host_live(lua_State *L)
-{
-    crn_host *host = crn_host_of(L);
-    return host && !host->stopped ? host : NULL;
-}
-
 /* ---- coroutines ------------------------------------------------------------------- */
 
 static void go_on(crn_host *host, crn_coroutine *to)
@@ -49,7 +43,7 @@ static void go_on(crn_host *host, crn_coroutine *to)
 
 int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results)
 {
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     if (!host || lua_status(L) > LUA_YIELD) /* status of a coroutine that died of an error */
         return __real_lua_resume(L, from, arguments, results);
     crn_coroutine *resumer = host->running;
@@ -71,7 +65,7 @@ int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results
 
 int __wrap_lua_resetthread(lua_State *L)
 {
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     if (!host)
         return __real_lua_resetthread(L);
     /* To-be-closed variables are closed on the coroutine's own stack. */
@@ -92,7 +86,7 @@ int __wrap_lua_resetthread(lua_State *L)
 lua_State *__wrap_lua_newthread(lua_State *L)
 {
     lua_State *thread = __real_lua_newthread(L);
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     if (host)
         crn_program_inherit(host, L, thread);
     return thread;
@@ -102,14 +96,14 @@ lua_State *__wrap_lua_newthread(lua_State *L)
 
 static const crn_coroutine *program_of(lua_State *L, bool *ours)
 {
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     *ours = host != NULL;
     return host ? crn_coroutine_find(host, L) : NULL;
 }
 
 void __wrap_lua_sethook(lua_State *L, lua_Hook hook, int mask, int count)
 {
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     if (host)
         crn_program_sethook(host, L, hook, mask, count);
     else

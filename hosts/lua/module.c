@@ -26,12 +26,6 @@ typedef struct guard {
     crn_host *host;
 } guard;
 
-static crn_host *host_live(lua_State *L)
-{
-    crn_host *host = crn_host_of(L);
-    return host && !host->stopped ? host : NULL;
-}
-
 /* ---- profiles ------------------------------------------------------------------------ */
 
 static const char *option_string(lua_State *L, const char *key, const char *otherwise)
@@ -125,7 +119,7 @@ static int profile_start(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    if (host_live(L)) {
+    if (crn_host_live(L)) {
         lua_pushboolean(L, false);
         lua_pushstring(L, "this program is already profiled");
         return 2;
@@ -192,7 +186,7 @@ static int guard_collect(lua_State *L)
 
 static int profile_running(lua_State *L)
 {
-    lua_pushboolean(L, host_live(L) != NULL);
+    lua_pushboolean(L, crn_host_live(L) != NULL);
     return 1;
 }
 
@@ -214,7 +208,7 @@ CAIRN_API int luaopen_cairn(lua_State *L)
     luaL_newmetatable(L, guard_type);
     lua_pushcfunction(L, guard_collect);
     lua_setfield(L, -2, "__gc");
-    crn_host *host = host_live(L);
+    crn_host *host = crn_host_live(L);
     if (host)
         hide_own(host);
     luaL_newlib(L, functions);

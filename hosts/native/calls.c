@@ -43,18 +43,24 @@ static void read_file(pid_t thread, uintptr_t descriptor, char target[PATH_MAX])
         target[strcspn(target, ":")] = '\0';
 }
 
+const char *crn_thread_stat(const char *path, char *text, size_t size)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t used = file < 0 ? 0 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    text[used > 0 ? used : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] ? name_end + 2 : NULL;
+}
+
 /* Returns a thread's state, a letter as in /proc/THREAD/stat; 0 if the thread has ended. */
 static char state_of(pid_t thread)
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end && name_end[1] ? name_end[2] : 0;
+    const char *state = crn_thread_stat(path, text, sizeof text);
+    return state ? *state : 0;
 }
 
 bool crn_thread_is_stopped(pid_t thread)

@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Reads the stat file of a thread in /proc. Returns the letter of its state in `text`, with all
+ * that follows it; NULL if the thread has ended. */
+const char *crn_thread_stat(const char *path, char *text, size_t size);
+
 /* Returns true if a signal or a debugger has stopped the thread, whatever call it is in. */
 bool crn_thread_is_stopped(pid_t thread);
 

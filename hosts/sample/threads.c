@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../native/calls.h"
 #include "../native/pages.h"
 #include "sample.h"
 
@@ -320,15 +321,10 @@ static bool first_has_ended(int *status)
     enum { NUMBERS_BETWEEN = 49 };
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ' || at[2] != 'Z')
+    const char *at = crn_thread_stat(path, text, sizeof text);
+    if (!at || *at != 'Z')
         return false;
-    for (int i = 0; at && i <= NUMBERS_BETWEEN; i++)
+    for (int i = 0; at && i < NUMBERS_BETWEEN; i++)
         at = strchr(at + 1, ' ');
     *status = at ? atoi(at) >> 8 & 0xff : 0;
     return true;
