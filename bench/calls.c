@@ -19,6 +19,7 @@
 
 #include "baseline/nothing.h"
 #include "measure.h"
+#include "open.h"
 #include "workloads.h"
 
 enum { BATCHES = 9, TURNS = 25, TRIES = 8, STAMPS = 20000, DISABLED_CALLS = 100000 };
@@ -57,14 +58,8 @@ static cairn_profile *open_profile(const mode *m, const char *path)
     options.path = path;
     options.wall = m->wall;
     options.disabled = m->disabled;
-    cairn_profile *profile;
-    cairn_error error = cairn_profile_open(&profile, &options);
-    if (error) {
-        fprintf(stderr, "calls: %s: %s\n", path, cairn_error_text(error));
-        exit(1);
-    }
-    for (int i = 1; i <= WORKLOAD_BLOCKS; i++)
-        cairn_block_add(profile, &(cairn_block_info){.name = "block"});
+    cairn_profile *profile = bench_open(&options);
+    bench_blocks(profile, WORKLOAD_BLOCKS, "block");
     workload_strand = cairn_strand_open(cairn_lane_open(profile, "calls"));
     return profile;
 }

@@ -10,13 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 2000, SHORTEST = 100, LONGEST = 499 };
+#include "open.h"
+#include "random.h"
 
-static uint32_t below(uint64_t *state, uint32_t limit)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % limit);
-}
+enum { BLOCKS = 2000, SHORTEST = 100, LONGEST = 499 };
 
 static void add_blocks(cairn_profile *profile)
 {
@@ -59,15 +56,10 @@ int main(int argc, char **argv)
     options.path = argv[1];
     options.command = "make_capture";
     options.context_budget = UINT32_C(1) << 24;
-    cairn_profile *profile;
-    cairn_error error = cairn_profile_open(&profile, &options);
-    if (error) {
-        fprintf(stderr, "make_capture: %s: %s\n", argv[1], cairn_error_text(error));
-        return 2;
-    }
+    cairn_profile *profile = bench_open(&options);
     add_blocks(profile);
     record(cairn_strand_open(cairn_lane_open(profile, "main")), strtoull(argv[2], NULL, 10));
-    error = cairn_profile_status(profile);
+    cairn_error error = cairn_profile_status(profile);
     cairn_profile_close(profile);
     if (error)
         fprintf(stderr, "make_capture: %s: %s\n", argv[1], cairn_error_text(error));

@@ -11,14 +11,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "random.h"
+
 enum { REQUEST = 1, PARSE, RENDER, DRAW, CONVERT, DECODE, BLOCKS = DECODE, WORKERS = 3 };
 enum { WHOLE = 14, HANDED_OFF = 2, EACH = 16, BURST = 100000 };
-
-static uint32_t below(uint64_t *state, uint32_t limit)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % limit);
-}
 
 /* Takes a varying time, sometimes a long one. */
 static void work(uint64_t *state)

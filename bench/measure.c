@@ -83,6 +83,11 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+void measure_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof(double), compare_numbers);
+}
+
 double measure_quantile(const measure_series *series, double fraction)
 {
     size_t count = series->count;
@@ -92,7 +97,7 @@ double measure_quantile(const measure_series *series, double fraction)
     if (!sorted)
         abort();
     memcpy(sorted, series->values, count * sizeof(double));
-    qsort(sorted, count, sizeof(double), compare_numbers);
+    measure_sort(sorted, count);
     double position = fraction * (double)(count - 1);
     size_t below = (size_t)position;
     size_t above = below + 1 < count ? below + 1 : below;

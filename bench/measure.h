@@ -49,6 +49,9 @@ void measure_add(measure_series *series, double value);
 void measure_clear(measure_series *series);
 double measure_mean(const measure_series *series);
 
+/* Sorts numbers, the smallest first. */
+void measure_sort(double *values, size_t count);
+
 /* The value below which `fraction` of the series lies; 0.5 is the median. Sorts a copy. */
 double measure_quantile(const measure_series *series, double fraction);
 

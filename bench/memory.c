@@ -22,6 +22,7 @@
 
 #include "baseline/profile_tree.h"
 #include "measure.h"
+#include "open.h"
 #include "replay_loop.h"
 #include "stream.h"
 
@@ -125,13 +126,7 @@ static cairn_profile *open_profile(const char *path)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = path;
     options.wall = CAIRN_WALL_EXACT;
-    cairn_profile *profile;
-    cairn_error error = cairn_profile_open(&profile, &options);
-    if (error) {
-        fprintf(stderr, "memory: %s: %s\n", path, cairn_error_text(error));
-        exit(1);
-    }
-    return profile;
+    return bench_open(&options);
 }
 
 static void look(finding *found, const moment *now, const char *path, uint64_t before,

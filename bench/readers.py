@@ -5,18 +5,13 @@ import os
 import subprocess
 import sys
 import time
+from statistics import median
 
 from rows import Result
 
 CONTEXTS = 300_000
 TURNS = 5
 LARGER = {"linear-1m": 1_000_000, "linear-5m": 5_000_000}
-
-
-def median(numbers):
-    ordered = sorted(numbers)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def cost(command):

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "open.h"
 #include "runtime/runtime.h"
 
 enum { ROUNDS = 15, TURN_MS = 80, DEPTH = 14, MOST_THREADS = 64, RATES = 5 };
@@ -181,13 +182,8 @@ static cairn_profile *open_profile(const way *w, unsigned rate)
     options.sampler = rate ? w->sampler : CAIRN_SAMPLER_THREAD;
     options.sample_overhead = 0;
     options.sample_period_ns = w->taker ? (uint64_t)1 << 50 : rate ? 1000000000 / rate : 0;
-    cairn_profile *profile;
-    if (cairn_profile_open(&profile, &options) != CAIRN_OK) {
-        fprintf(stderr, "sampling: %s cannot be opened\n", path);
-        exit(1);
-    }
-    for (int i = 0; i < 4; i++)
-        cairn_block_add(profile, &(cairn_block_info){.name = "fib"});
+    cairn_profile *profile = bench_open(&options);
+    bench_blocks(profile, 4, "fib");
     return profile;
 }
 

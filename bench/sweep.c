@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "open.h"
 #include "workloads.h"
 
 enum { ROUNDS = 11, TURN_MS = 60, SLICES = 16 };
@@ -84,14 +85,8 @@ static cairn_profile *open_profile(const way *w, const char *path)
     options.sample_overhead = 0; /* sample at the requested rate, whatever it costs */
     options.tick_period = w->tick_period;
     options.disabled = w->disabled;
-    cairn_profile *profile;
-    cairn_error error = cairn_profile_open(&profile, &options);
-    if (error) {
-        fprintf(stderr, "sweep: %s: %s\n", path, cairn_error_text(error));
-        exit(1);
-    }
-    for (int i = 1; i <= WORKLOAD_BLOCKS; i++)
-        cairn_block_add(profile, &(cairn_block_info){.name = "block"});
+    cairn_profile *profile = bench_open(&options);
+    bench_blocks(profile, WORKLOAD_BLOCKS, "block");
     cairn_lane *lane = cairn_lane_open(profile, "sweep");
     if (w->kind >= VERSION_STACK)
         workload_stack = cairn_stack_open(lane);

@@ -4,18 +4,13 @@ take turns; a second one alone in each turn says what the machine's own unrest i
 import subprocess
 import sys
 import time
+from statistics import median
 
 from rows import Result
 
 # Contexts, calls and turns. A large capture is refreshed every few seconds only, so its program makes
 # more calls.
 SIZES = {"small": (2_000, 250_000_000, 11), "large": (2_000_000, 300_000_000, 5)}
-
-
-def median(numbers):
-    ordered = sorted(numbers)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def run(place, capture, size, tool):

@@ -12,22 +12,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "measure.h"
+#include "open.h"
+#include "random.h"
 
 enum { BLOCKS = 1000, DEEP = 8 };
-
-static double seconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static uint32_t below(uint64_t *state, uint32_t limit)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % limit);
-}
 
 /* Descends along random paths, so that each call counts in a random record of the capture. */
 static void calls(cairn_strand *strand, uint64_t seed, uint64_t rounds, uint64_t count)
@@ -51,9 +41,7 @@ int main(int argc, char **argv)
     options.path = argv[1];
     options.command = "watched";
     options.wall = CAIRN_WALL_SAMPLED;
-    cairn_profile *profile;
-    if (cairn_profile_open(&profile, &options) != CAIRN_OK)
-        return 1;
+    cairn_profile *profile = bench_open(&options);
     for (int i = 1; i <= BLOCKS; i++) {
         char name[32];
         snprintf(name, sizeof name, "function_%d", i);
@@ -66,10 +54,9 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (getchar() == EOF)
         return 1;
-    double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_THREAD_CPUTIME_ID);
+    double wall = measure_now(), processor = measure_thread();
     calls(strand, 1, all / contexts, contexts);
-    printf("%.6f %.6f\n", seconds(CLOCK_MONOTONIC) - wall,
-           seconds(CLOCK_THREAD_CPUTIME_ID) - processor);
+    printf("%.6f %.6f\n", (measure_now() - wall) / 1e9, (measure_thread() - processor) / 1e9);
     cairn_profile_close(profile);
     return 0;
 }

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 from rows import Result
 
@@ -23,12 +24,6 @@ PAIRS = 5
 COZ_TURNS = 2
 MILLION = 170_000  # items, of six spans each
 SOURCE = Path(__file__).resolve().parent.parent / "examples" / "pipeline" / "pipeline.c"
-
-
-def median(numbers):
-    ordered = sorted(numbers)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def output_of(command, **options):

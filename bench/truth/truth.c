@@ -17,6 +17,8 @@
 #include <cairn/mutex.h>
 #include <cairn/wrap.h>
 
+#include "measure.h"
+
 enum { TURNS = 150, FIRST, SECOND, PARTS, THREADS = 3, QUEUE = 2, MOST = 1024 };
 
 static double factor[PARTS] = {1, 1, 1};
@@ -26,9 +28,7 @@ static unsigned long long seed;
 
 static double now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+    return measure_now() / 1e6;
 }
 
 static void sleep_until(double ms)
@@ -447,12 +447,6 @@ static const struct {
                  {"future", future},
                  {"rate-limit", rate_limit}};
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 int main(int count, char **arguments)
 {
     if (count < 5)
@@ -467,7 +461,7 @@ int main(int count, char **arguments)
         double begin = now_ms();
         scenarios[i].run();
         double length = now_ms() - begin;
-        qsort(latencies, (size_t)latency_count, sizeof *latencies, compare);
+        measure_sort(latencies, (size_t)latency_count);
         printf("%.3f %.3f\n", length, latency_count ? latencies[latency_count / 2] : 0);
         return 0;
     }
