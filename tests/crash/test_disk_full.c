@@ -27,8 +27,7 @@ enum { BLOCKS = 200, STEPS = 400000 };
 /* Records more contexts than there is space for. Exits with the reason that the profile gives. */
 static void record(const char *path, shared_page *page)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     cairn_profile *profile;
     alarm(120);
     cairn_error error = cairn_profile_open(&profile, &options);

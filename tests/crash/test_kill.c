@@ -63,8 +63,7 @@ static void kill_at_random(int how, cairn_wall wall, uint64_t times)
     random_source random = {(uint64_t)how + 1};
     for (uint64_t round = 0; round < times; round++) {
         char path[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "killed.cairn");
+        cairn_options options = path_options(scratch_path(path, "killed.cairn"));
         options.path_limit = 10;
         options.wall = wall;
         options.sample_period_ns = 20000;
@@ -170,8 +169,7 @@ static void killed_at_each_system_call(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "young.cairn");
+    cairn_options options = path_options(scratch_path(path, "young.cairn"));
     int stops = 0, with_capture = 0;
     for (bool killed = true; killed; stops++) {
         bool there;

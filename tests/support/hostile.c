@@ -14,8 +14,7 @@
 
 static void record(const char *path, cairn_span_policy policy)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     options.spans = options.span_histograms = true;
     options.span_policy = policy;
     setup s = setup_open(&options, 3);

@@ -11,10 +11,16 @@
 #include "support/cases.h"
 #include "support/compare.h"
 
-cairn_options span_options(const char *path)
+cairn_options path_options(const char *path)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = path;
+    return options;
+}
+
+cairn_options span_options(const char *path)
+{
+    cairn_options options = path_options(path);
     options.spans = true;
     return options;
 }

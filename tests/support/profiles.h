@@ -18,7 +18,8 @@ typedef struct setup {
 setup setup_open(const cairn_options *options, uint32_t block_count);
 void setup_close(setup *opened);
 
-/* Options of a profile at the path that records spans. */
+/* Options of a profile at the path; of one that also records spans. */
+cairn_options path_options(const char *path);
 cairn_options span_options(const char *path);
 
 /* Adds blocks `first` to `last` with their names. */

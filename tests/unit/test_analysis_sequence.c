@@ -229,8 +229,7 @@ static void the_library_counts_the_same_calls(void **state)
     for (int i = 0; i < PROFILES; i++) {
         char path[SCRATCH_PATH];
         scratch_path(path, "calls.cairn");
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = path;
+        cairn_options options = path_options(path);
         options.path_limit = i % 2 ? 6 : 1024; /* some fold */
         setup s = setup_open(&options, BLOCKS);
         for (int event = 0; event < EVENTS; event++) {

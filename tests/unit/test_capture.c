@@ -18,8 +18,7 @@ static void notes_and_labels_are_stored(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "notes.cairn");
+    cairn_options options = path_options(scratch_path(path, "notes.cairn"));
     options.command = "program --with 'arguments'";
     options.labels = "branch=main\ncolour=blue=green\nnonsense\n\nempty=\n";
     setup s = setup_open(&options, 1);
@@ -42,8 +41,7 @@ static void misuses_are_counted(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "misuse.cairn");
+    cairn_options options = path_options(scratch_path(path, "misuse.cairn"));
     setup s = setup_open(&options, 3);
     cairn_leave(s.strand);
     cairn_leave(s.strand);
@@ -68,8 +66,7 @@ static void metrics_of_one_name_add_up(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "metrics.cairn");
+    cairn_options options = path_options(scratch_path(path, "metrics.cairn"));
     setup s = setup_open(&options, 2);
     cairn_metric first = cairn_metric_add(s.profile, "bytes", "byte");
     cairn_metric other = cairn_metric_add(s.profile, "other", "count");
@@ -99,8 +96,7 @@ static void a_taken_metric_name_is_refused(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "taken.cairn");
+    cairn_options options = path_options(scratch_path(path, "taken.cairn"));
     setup s = setup_open(&options, 1);
     cairn_charge(s.strand, cairn_metric_add(s.profile, "calls", "count"), 5);
     cairn_metric bytes = cairn_metric_add(s.profile, "bytes", "byte");
@@ -143,8 +139,7 @@ static void saving_preserves_everything(void **state)
     char path[SCRATCH_PATH], copy[SCRATCH_PATH];
     scratch_path(copy, "copy.cairn");
     for (uint64_t seed = 0; seed < scale(50); seed++) {
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "original.cairn");
+        cairn_options options = path_options(scratch_path(path, "original.cairn"));
         options.path_limit = seed % 2 ? 6 : 1024;
         options.wall = (cairn_wall)(seed % 3);
         setup s = setup_open(&options, 20);
@@ -171,8 +166,7 @@ static void a_capture_replaces_an_old_one(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "again.cairn");
+    cairn_options options = path_options(scratch_path(path, "again.cairn"));
     setup first = setup_open(&options, 2);
     cairn_enter(first.strand, 1);
     setup second = setup_open(&options, 2);

@@ -23,8 +23,7 @@
 static unsigned char *make_capture(size_t *size, uint64_t *calls, bool closed)
 {
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "whole.cairn");
+    cairn_options options = path_options(scratch_path(path, "whole.cairn"));
     options.command = "test";
     options.path_limit = 16;
     setup s = setup_open(&options, 5);
@@ -319,8 +318,7 @@ static void a_lane_without_a_root_has_its_statistics(void **state)
     enum { STRANDS = 3 };
     char path[SCRATCH_PATH];
     size_t size;
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "rootless.cairn");
+    cairn_options options = path_options(scratch_path(path, "rootless.cairn"));
     setup s = setup_open(&options, 2);
     for (int i = 1; i < STRANDS; i++)
         cairn_strand_open(s.lane);

@@ -100,8 +100,7 @@ static void replace(file *its, crn_section_kind kind, const void *bytes, size_t 
 
 static file file_with_spans(const char *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     options.spans = options.span_histograms = true;
     setup s = setup_open(&options, 3);
     cairn_span_begin(s.strand, 1, 0);

@@ -11,8 +11,7 @@
 
 static setup open_at(char path[SCRATCH_PATH])
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "checked.cairn");
+    cairn_options options = path_options(scratch_path(path, "checked.cairn"));
     return setup_open(&options, 4);
 }
 

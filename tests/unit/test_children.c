@@ -60,8 +60,7 @@ static void parent_and_child_agree_with_the_reference(void **state)
     enum { GENERATIONS = 4 };
     for (uint64_t seed = 1; seed <= 6; seed++) {
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "walk.cairn");
+        cairn_options options = path_options(scratch_path(path, "walk.cairn"));
         options.path_limit = seed % 2 ? 1024 : 6;
         setup s = setup_open(&options, BLOCKS);
         reference_graph graph, graphs[GENERATIONS];
@@ -99,8 +98,7 @@ static void deep_stacks_and_other_strands_continue(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "deep.cairn");
+    cairn_options options = path_options(scratch_path(path, "deep.cairn"));
     setup s = setup_open(&options, BLOCKS);
     cairn_strand *coroutine = cairn_strand_open(s.lane);
     const uint64_t depth = scale(1000000);
@@ -149,8 +147,7 @@ static void a_child_without_events_leaves_no_file(void **state)
     (void)state;
     for (volatile int how = 0; how < 4; how++) {
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "none.cairn");
+        cairn_options options = path_options(scratch_path(path, "none.cairn"));
         options.wall = how % 2 ? CAIRN_WALL_SAMPLED : CAIRN_WALL_EXACT;
         setup s = setup_open(&options, BLOCKS);
         cairn_enter(s.strand, 1);
@@ -180,8 +177,7 @@ static void each_kind_of_event_begins_it(void **state)
     (void)state;
     for (int kind = 0; kind < 9; kind++) {
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "first.cairn");
+        cairn_options options = path_options(scratch_path(path, "first.cairn"));
         options.tick_period = kind == 8 ? 5 : 1;
         setup s = setup_open(&options, BLOCKS);
         cairn_metric bytes = cairn_metric_add(s.profile, "bytes", "byte");
@@ -299,8 +295,7 @@ static void time_begins_at_the_fork(void **state)
     skip_where_emulated();
     for (int sampled = 0; sampled < 2; sampled++) {
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "time.cairn");
+        cairn_options options = path_options(scratch_path(path, "time.cairn"));
         options.wall = sampled ? CAIRN_WALL_SAMPLED : CAIRN_WALL_EXACT;
         uint64_t begin = now();
         setup s = setup_open(&options, BLOCKS);
@@ -366,8 +361,7 @@ static void threads_of_the_parent_stay_there(void **state)
                threads. */
 #endif
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "threads.cairn");
+    cairn_options options = path_options(scratch_path(path, "threads.cairn"));
     options.wall = CAIRN_WALL_SAMPLED;
     options.sample_period_ns = 100000;
     setup s = setup_open(&options, BLOCKS);
@@ -427,8 +421,7 @@ static void without_a_capture_the_child_records_nothing(void **state)
     char path[SCRATCH_PATH], folder[SCRATCH_PATH];
     scratch_path(folder, "gone");
     mkdir(folder, 0777);
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "gone/x.cairn");
+    cairn_options options = path_options(scratch_path(path, "gone/x.cairn"));
     setup s = setup_open(&options, BLOCKS);
     cairn_enter(s.strand, 1);
     unlink(path);

@@ -162,8 +162,7 @@ static void compare(cairn_profile *one, cairn_profile *other)
 
 static setup open_with(inlined *trees, const char *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     setup s = setup_open(&options, BLOCKS);
     for (int i = 0; i < TREES; i++) {
         trees[i].number = cairn_priv_tree_add(s.profile, trees[i].nodes, trees[i].count);

@@ -47,8 +47,7 @@ static capture capture_new(void)
     static const cairn_priv_node nodes[NODES] = {{0, 0, 2}, {1, 0, 3}, {2, 0, 4}, {0, 0, 5}};
     char path[SCRATCH_PATH];
     capture made;
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "counted.cairn");
+    cairn_options options = path_options(scratch_path(path, "counted.cairn"));
     setup s = setup_open(&options, BLOCKS);
     uint32_t tree = cairn_priv_tree_add(s.profile, nodes, NODES);
     for (uint64_t times = 1; times <= 10; times += 9) {
@@ -310,8 +309,7 @@ static void a_tree_that_is_a_long_chain(void **state)
     random_source random = {7};
     for (uint32_t n = 0; n < DEEP; n++)
         nodes[n] = (cairn_priv_node){(uint16_t)n, 0, 1 + random_below(&random, BLOCKS)};
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "chain.cairn");
+    cairn_options options = path_options(scratch_path(path, "chain.cairn"));
     setup s = setup_open(&options, BLOCKS);
     uint32_t tree = cairn_priv_tree_add(s.profile, nodes, DEEP);
     for (int i = 0; i < ENTERS; i++) {

@@ -51,8 +51,7 @@ static void the_child_writes_nothing(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "untouched.cairn");
+    cairn_options options = path_options(scratch_path(path, "untouched.cairn"));
     setup s = setup_open(&options, 10);
     cairn_metric metric = cairn_metric_add(s.profile, "bytes", "byte");
     cairn_enter(s.strand, 1);
@@ -108,8 +107,7 @@ static void the_parents_capture_is_the_parents(void **state)
     static const cairn_wall walls[] = {CAIRN_WALL_OFF, CAIRN_WALL_SAMPLED, CAIRN_WALL_EXACT};
     for (size_t i = 0; i < 2 * COUNT(walls); i++) {
         char path[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "parent.cairn");
+        cairn_options options = path_options(scratch_path(path, "parent.cairn"));
         options.wall = walls[i / 2];
         options.sample_period_ns = 100000;
         setup s = setup_open(&options, 10);
@@ -132,8 +130,7 @@ static void a_child_can_open_its_own_profile(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], own[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "parent.cairn");
+    cairn_options options = path_options(scratch_path(path, "parent.cairn"));
     scratch_path(own, "child.cairn");
     setup s = setup_open(&options, 10);
     cairn_enter(s.strand, 1);
@@ -168,8 +165,7 @@ static void generations(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "old.cairn");
+    cairn_options options = path_options(scratch_path(path, "old.cairn"));
     options.disabled = true;
     setup s = setup_open(&options, 10);
     pid_t child = fork();

@@ -157,8 +157,7 @@ static void the_file_limit_is_respected(void **state)
     static const uint64_t caps[] = {0, 1, 4096, 100000, 1 << 20, 3 << 20};
     for (size_t i = 0; i < COUNT(caps); i++) {
         char path[SCRATCH_PATH];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "capped.cairn");
+        cairn_options options = path_options(scratch_path(path, "capped.cairn"));
         options.file_limit = caps[i];
         cairn_profile *profile;
         cairn_error error = cairn_profile_open(&profile, &options);

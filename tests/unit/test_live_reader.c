@@ -53,8 +53,7 @@ static void assert_grown(const crn_profile *before, const crn_profile *after)
 static void watch(cairn_wall wall)
 {
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "live.cairn");
+    cairn_options options = path_options(scratch_path(path, "live.cairn"));
     options.path_limit = 12;
     options.wall = wall;
     options.sample_period_ns = 50000;

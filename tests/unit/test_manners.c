@@ -163,8 +163,7 @@ static void use_everything_in_every_way(const char *path)
         options.file_limit = 300000;
         use_everything(&options);
     }
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = "/nowhere/at/all.cairn";
+    cairn_options options = path_options("/nowhere/at/all.cairn");
     use_everything(&options);
     options.path = "/";
     use_everything(&options);
@@ -229,8 +228,7 @@ static void descriptors_close_on_exec(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "exec.cairn");
+    cairn_options options = path_options(scratch_path(path, "exec.cairn"));
     bool before[1024];
     for (int file = 0; file < 1024; file++)
         before[file] = fcntl(file, F_GETFD) >= 0;
@@ -285,8 +283,7 @@ static pthread_barrier_t all_there;
 /* Returns the error of opening the profile. */
 static void *open_and_record(void *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     cairn_profile *profile;
     pthread_barrier_wait(&all_there);
     cairn_error error = cairn_profile_open(&profile, &options);

@@ -93,8 +93,7 @@ static void in_a_capture(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "failing.cairn");
+    cairn_options options = path_options(scratch_path(path, "failing.cairn"));
     options.tick_period = 10;
     fail_everywhere(&options);
 }
@@ -103,8 +102,7 @@ static void with_tiny_limits(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "tiny.cairn");
+    cairn_options options = path_options(scratch_path(path, "tiny.cairn"));
     options.path_limit = 4;
     options.context_budget = 8;
     options.wall = CAIRN_WALL_EXACT;

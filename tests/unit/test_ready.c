@@ -61,8 +61,7 @@ static void ready_is_apart_from_waiting(void **state)
     pid_t rivals[CROWD];
     char path[SCRATCH_PATH];
     scratch_path(path, "ready.cairn");
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     options.wall = CAIRN_WALL_SAMPLED;
     options.cpu = CAIRN_CPU_SAMPLED;
     uint64_t first = waited_for_processor();

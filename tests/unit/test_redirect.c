@@ -131,8 +131,7 @@ static void calls_are_split_like_the_reference(void **state)
         char paths[PROFILES][SCRATCH_PATH];
         reference_graph graphs[PROFILES];
         cairn_profile *profiles[PROFILES];
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(paths[0], "0.cairn");
+        cairn_options options = path_options(scratch_path(paths[0], "0.cairn"));
         setup s = setup_open(&options, BLOCKS);
         profiles[0] = s.profile;
         profiles[1] = open_sibling(&s, CAIRN_WALL_SAMPLED, scratch_path(paths[1], "1.cairn"));

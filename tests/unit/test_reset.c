@@ -37,8 +37,7 @@ static void after_a_reset_the_reference_agrees(void **state)
     for (uint64_t seed = 1; seed <= 9; seed++) {
         char path[SCRATCH_PATH];
         difference found;
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = scratch_path(path, "reset.cairn");
+        cairn_options options = path_options(scratch_path(path, "reset.cairn"));
         options.wall = (cairn_wall)(seed % 3);
         options.path_limit = seed % 2 ? 1024 : 6;
         options.sample_period_ns = 100000;
@@ -78,8 +77,7 @@ static void ticks_add_up(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "ticks.cairn");
+    cairn_options options = path_options(scratch_path(path, "ticks.cairn"));
     options.tick_period = 100;
     setup s = setup_open(&options, BLOCKS);
     walker walk = {.strand = s.strand, .random = {3}, .blocks = BLOCKS};
@@ -186,8 +184,7 @@ static void no_reader_sees_two_generations(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], copy[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "generations.cairn");
+    cairn_options options = path_options(scratch_path(path, "generations.cairn"));
     options.wall = CAIRN_WALL_SAMPLED;
     options.sample_period_ns = 100000;
     scratch_path(copy, "copy.cairn");

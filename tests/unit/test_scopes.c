@@ -25,8 +25,7 @@ typedef struct opened {
 static opened open_here(bool spans, cairn_wall wall)
 {
     opened here;
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(here.path, "scopes.cairn");
+    cairn_options options = path_options(scratch_path(here.path, "scopes.cairn"));
     options.spans = spans;
     options.wall = wall;
     here.s = setup_open(&options, 3);

@@ -14,8 +14,7 @@
 
 static cairn_options options_of(const char *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     options.wall = CAIRN_WALL_SAMPLED;
     options.spans = true;
     return options;

@@ -36,8 +36,7 @@ static void a_snapshot_has_everything_recorded(void **state)
     for (int memory = 0; memory < 2; memory++) {
         char path[SCRATCH_PATH], copy[SCRATCH_PATH];
         difference found;
-        cairn_options options = CAIRN_OPTIONS_DEFAULT;
-        options.path = memory ? NULL : scratch_path(path, "on.cairn");
+        cairn_options options = path_options(memory ? NULL : scratch_path(path, "on.cairn"));
         options.path_limit = 8;
         scratch_path(copy, "snapshot.cairn");
         setup s = setup_open(&options, BLOCKS);
@@ -90,8 +89,7 @@ static void it_is_whole_while_others_record(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], copy[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "busy.cairn");
+    cairn_options options = path_options(scratch_path(path, "busy.cairn"));
     options.path_limit = 5;
     options.wall = CAIRN_WALL_SAMPLED;
     scratch_path(copy, "snapshot.cairn");
@@ -132,8 +130,7 @@ static void invalid_snapshots_are_refused(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "own.cairn");
+    cairn_options options = path_options(scratch_path(path, "own.cairn"));
     setup s = setup_open(&options, BLOCKS);
     assert_int_equal(cairn_profile_snapshot(NULL, path), CAIRN_E_ARGUMENT);
     assert_int_equal(cairn_profile_snapshot(s.profile, NULL), CAIRN_E_ARGUMENT);

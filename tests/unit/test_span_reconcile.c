@@ -215,8 +215,7 @@ static void record_and_compare(const cairn_options *options, bool hand_off, uint
 
 static cairn_options options_for(char path[SCRATCH_PATH], cairn_wall wall)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "reconcile.cairn");
+    cairn_options options = path_options(scratch_path(path, "reconcile.cairn"));
     options.wall = wall;
     options.spans = true;
     options.span_histograms = true;

@@ -128,8 +128,7 @@ static void blocks_that_were_never_added_are_counted_apart(void **state)
     static const cairn_block unknown[] = {CAIRN_BLOCK_FOLDED, CAIRN_BLOCK_FOLDED, 4, 0xfffffffe};
     enum { UNKNOWN = sizeof unknown / sizeof *unknown };
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "unknown.cairn");
+    cairn_options options = path_options(scratch_path(path, "unknown.cairn"));
     setup s = setup_open(&options, 3);
     for (int i = 0; i < UNKNOWN; i++) {
         cairn_enter(s.strand, unknown[i]);

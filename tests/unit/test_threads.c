@@ -88,8 +88,7 @@ static void lanes_in_parallel_add_up(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "threads.cairn");
+    cairn_options options = path_options(scratch_path(path, "threads.cairn"));
     options.path_limit = 8;
     shared common = {.steps = scale(100000)};
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
@@ -213,8 +212,7 @@ static void metrics_are_added_while_others_charge(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "metrics.cairn");
+    cairn_options options = path_options(scratch_path(path, "metrics.cairn"));
     shared common = {.steps = scale(5000)};
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
     setup_blocks(common.profile, 1, BLOCKS);
@@ -285,8 +283,7 @@ static void thousands_of_threads(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "short.cairn");
+    cairn_options options = path_options(scratch_path(path, "short.cairn"));
     options.wall = CAIRN_WALL_SAMPLED;
     options.cpu = CAIRN_CPU_SAMPLED;
     options.sample_period_ns = 100000;

@@ -31,8 +31,7 @@ static void compute(uint64_t ns)
 
 static setup open_with_timer(const char *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
+    cairn_options options = path_options(path);
     options.cpu = CAIRN_CPU_SAMPLED;
     options.sampler = CAIRN_SAMPLER_TIMER;
     return setup_open(&options, 4);

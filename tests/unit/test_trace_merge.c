@@ -227,8 +227,7 @@ static void histograms_add_up(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], both[SCRATCH_PATH];
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "histograms.cairn");
+    cairn_options options = path_options(scratch_path(path, "histograms.cairn"));
     options.span_histograms = true;
     setup s = setup_open(&options, 3);
     for (int i = 0; i < 1000; i++) {
