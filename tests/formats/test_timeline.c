@@ -23,13 +23,6 @@
 
 enum { SPANS = 80, ROUNDS = 100 };
 
-static crn_profile *profile_new(void)
-{
-    static const profile_source source = {"", 0};
-    random_source random = {1};
-    return random_profile(&random, RANDOM_BLOCKS, 200, &source);
-}
-
 static crn_trace *trace_new(random_source *random)
 {
     crn_error error = {0};
@@ -115,7 +108,7 @@ static void on_a_row_each_is_inside_of_what_is_around_it(void **state)
 {
     (void)state;
     random_source random = {2};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     uint32_t further = 0;
     for (uint64_t round = scale(ROUNDS); round; round--) {
         crn_trace *trace = trace_new(&random);
@@ -166,7 +159,7 @@ static void what_nests_is_on_one_row(void **state)
     };
     static const uint32_t rows[] = {0, 0, 0, 0, 0, 1, 1, 1, 2, 1};
     crn_trace trace = {.spans = spans, .span_count = COUNT(spans), .lanes = lanes, .lane_count = 2};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     crn_timeline timeline;
     crn_timeline_open(&timeline, profile, &trace);
     assert_int_equal(timeline.row_count, 3);
@@ -203,7 +196,7 @@ static void levels_are_how_many_lanes_are_in_a_span(void **state)
 {
     (void)state;
     random_source random = {3};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     static const char *lanes[] = {"", "", ""};
     for (uint64_t round = scale(ROUNDS); round; round--) {
         crn_span spans[12];
@@ -288,7 +281,7 @@ static void perfetto_has_a_slice_for_each_span(void **state)
 {
     (void)state;
     random_source random = {4};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     for (uint64_t round = scale(ROUNDS); round; round--) {
         crn_trace *trace = trace_new(&random);
         size_t size;
@@ -350,7 +343,7 @@ static void chrome_has_an_event_for_each_span(void **state)
 {
     (void)state;
     random_source random = {5};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     for (uint64_t round = scale(ROUNDS); round; round--) {
         crn_trace *trace = trace_new(&random);
         size_t size, index;
@@ -416,7 +409,7 @@ static void otlp_has_a_span_for_each_span(void **state)
 {
     (void)state;
     random_source random = {6};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     for (uint64_t round = scale(ROUNDS); round; round--) {
         crn_trace *trace = trace_new(&random);
         size_t size, index, at;
@@ -473,7 +466,7 @@ static void names_and_numbers_of_any_kind_are_written(void **state)
                        .key_count = 3,
                        .attributes = attributes,
                        .attribute_count = COUNT(attributes)};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     size_t size;
     char *text = written(crn_chrome_write, profile, &trace, &size);
     json_t *json = parse(text, size);
@@ -506,7 +499,7 @@ static void disks_that_are_full_are_told_of(void **state)
 {
     (void)state;
     random_source random = {7};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     crn_trace *trace = trace_new(&random);
     crn_format_write_trace *const writers[] = {crn_perfetto_write, crn_chrome_write,
                                                crn_otlp_write};

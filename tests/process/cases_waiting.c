@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/clock.h"
 #include "program.h"
 
 enum { ROUNDS = 15, WAIT_NS = 700000 };
@@ -38,20 +39,13 @@ static struct timespec soon(clockid_t clock)
     return time;
 }
 
-static uint64_t processor_time(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* `wait` returns 0, or the error, which may also be in errno. */
 static void repeat(int (*wait)(void))
 {
     int ends[4] = {0}, interrupted = 0;
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t until = processor_time() + 300000 + (uint64_t)i * 60000;
-        while (processor_time() < until)
+        uint64_t until = own_cpu() + 300000 + (uint64_t)i * 60000;
+        while (own_cpu() < until)
             work(1);
         enter(OTHER);
         errno = 0;

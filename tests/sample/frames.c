@@ -12,6 +12,8 @@
 
 #include <cairn/scope.h>
 
+#include "../support/clock.h"
+
 enum { FRAMES = 600, FRAMES_OF_THREADS = 200, SLOW_EVERY = 10, US = 1000 };
 
 static volatile uint64_t sink;
@@ -20,18 +22,11 @@ static cairn_handoff request;
 static int over;
 static uint64_t blend_ns = 6000 * US;
 
-static uint64_t used(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* Uses the processor for so long. */
 static inline __attribute__((always_inline)) void spin(uint64_t ns)
 {
-    uint64_t until = used() + ns;
-    while (used() < until)
+    uint64_t until = own_cpu() + ns;
+    while (own_cpu() < until)
         for (int i = 0; i < 2000; i++)
             sink += (uint64_t)i;
 }
@@ -57,7 +52,7 @@ static void *work(void *data)
         blend();
         sem_post(&done);
     }
-    return (void *)(uintptr_t)used();
+    return (void *)(uintptr_t)own_cpu();
 }
 
 static void *work_once(void *data)
@@ -66,7 +61,7 @@ static void *work_once(void *data)
     CAIRN_ADOPT(request);
     CAIRN_SCOPE("job");
     blend();
-    return (void *)(uintptr_t)used();
+    return (void *)(uintptr_t)own_cpu();
 }
 
 /* A new thread for each job. */
@@ -86,7 +81,7 @@ static void run_threads(void)
             sum += (uintptr_t)of_worker;
         }
     }
-    printf("done %llu\n", (unsigned long long)(used() + sum));
+    printf("done %llu\n", (unsigned long long)(own_cpu() + sum));
 }
 
 int main(int argc, char **argv)
@@ -113,6 +108,6 @@ int main(int argc, char **argv)
     over = 1;
     sem_post(&asked);
     pthread_join(worker, &of_worker);
-    printf("done %llu\n", (unsigned long long)(used() + (uintptr_t)of_worker));
+    printf("done %llu\n", (unsigned long long)(own_cpu() + (uintptr_t)of_worker));
     return 0;
 }

@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/clock.h"
+
 static volatile unsigned long sink;
 static bool failed;
 
@@ -35,17 +37,10 @@ static void fail(const char *what)
     failed = true;
 }
 
-static long processor_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * 1000000000L + now.tv_nsec;
-}
-
 /* Uses the processor for a while, long enough for several samples. */
-static void work(long ms)
+static void work(uint64_t ms)
 {
-    for (long end = processor_time() + ms * 1000000; processor_time() < end;)
+    for (uint64_t end = own_cpu() + ms * 1000000; own_cpu() < end;)
         for (unsigned long i = 0; i < 10000; i++)
             sink += i;
 }
@@ -226,7 +221,7 @@ static void signals(void)
     sigaction(SIGALRM, &action, NULL);
     pthread_create(&sender, NULL, send, &self);
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 100}, {0, 100}}, NULL);
-    for (long end = processor_time() + 200000000; processor_time() < end;)
+    for (uint64_t end = own_cpu() + 200000000; own_cpu() < end;)
         free(malloc(sink++ % 10000));
     pthread_join(sender, NULL);
     setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
@@ -260,24 +255,24 @@ static void allow(const int *allowed, size_t count_allowed, bool all_threads)
 
 static const int few[] = {SYS_write, SYS_exit_group, SYS_rt_sigreturn};
 
-static void filtered(void)
+static void work_under_filter(bool all)
 {
     work(30);
     fflush(stdout);
-    allow(few, sizeof few / sizeof *few, false);
+    allow(few, sizeof few / sizeof *few, all);
     count(200000000);
     write(STDOUT_FILENO, "done\n", 5);
     syscall(SYS_exit_group, failed ? 1 : 7);
 }
 
+static void filtered(void)
+{
+    work_under_filter(false);
+}
+
 static void filtered_all(void)
 {
-    work(30);
-    fflush(stdout);
-    allow(few, sizeof few / sizeof *few, true);
-    count(200000000);
-    write(STDOUT_FILENO, "done\n", 5);
-    syscall(SYS_exit_group, failed ? 1 : 7);
+    work_under_filter(true);
 }
 
 /* The strictest mode: read, write, exit and the return from signals. */
@@ -316,7 +311,7 @@ static void list_files(const char *who)
 static void files(void)
 {
     list_files("at first");
-    for (long end = processor_time() + 300 * 1000000L; processor_time() < end;) {
+    for (uint64_t end = own_cpu() + 300 * 1000000; own_cpu() < end;) {
         int file = open("/dev/null", O_RDONLY), other = open("/dev/null", O_RDONLY);
         if (other != file + 1)
             fail("numbers");

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/clock.h"
+
 #ifdef __clang__
 #define NEVER_INLINE __attribute__((noinline))
 #else
@@ -33,23 +35,16 @@ enum { PIECE_NS = 5000000 }; /* of processor time, so that the split is the same
 
 static volatile unsigned long sink;
 
-static inline long processor_time(void)
+static inline void use_processor(uint64_t ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * 1000000000L + now.tv_nsec;
-}
-
-static inline void use_processor(long ns)
-{
-    for (long end = processor_time() + ns; processor_time() < end;)
+    for (uint64_t end = own_cpu() + ns; own_cpu() < end;)
         for (unsigned long i = 0; i < 10000; i++)
             sink += i;
 }
 
 NEVER_INLINE static void work(int pieces)
 {
-    use_processor((long)pieces * PIECE_NS);
+    use_processor((uint64_t)pieces * PIECE_NS);
     sink++;
 }
 
@@ -103,6 +98,15 @@ static void split(void)
     through_pointer();
 }
 
+static void run_three(void *(*run)(void *))
+{
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, run, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
 /* ---- sleepers ---- */
 
 NEVER_INLINE static void nap(long ms)
@@ -132,11 +136,7 @@ static void *sleeper(void *data)
 
 static void sleepers(void)
 {
-    pthread_t threads[3];
-    for (int i = 0; i < 3; i++)
-        pthread_create(&threads[i], NULL, sleeper, NULL);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+    run_three(sleeper);
 }
 
 /* ---- sleep in no system call: a page that comes late, and a stop ---- */
@@ -267,11 +267,7 @@ static void *forker(void *data)
 
 static void forks(void)
 {
-    pthread_t threads[3];
-    for (int i = 0; i < 3; i++)
-        pthread_create(&threads[i], NULL, forker, NULL);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+    run_three(forker);
 }
 
 /* ---- programs that go on until they are told to end ---- */

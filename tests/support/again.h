@@ -5,7 +5,9 @@
 #ifndef TESTS_SUPPORT_AGAIN_H
 #define TESTS_SUPPORT_AGAIN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "support/recorded.h"
 
@@ -15,6 +17,22 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
+
+enum { WRONG = 9 /* exit status of a role that found something wrong */ };
+
+static inline void check(bool holds)
+{
+    if (!holds)
+        _exit(WRONG);
+}
+
+typedef struct again_role {
+    const char *name;
+    void (*run)(void);
+} again_role;
+
+/* Runs the role with this name, for two minutes at the most. Returns the exit status. */
+int again_play(const again_role *roles, size_t count, const char *name);
 
 /* Replaces the process, a child of fork, by this program with `role` as its only argument (run by
  * the emulator, if another processor is emulated). Does not return. */

@@ -13,16 +13,9 @@
 
 #include "base/memory.h"
 #include "explain/explain.h"
-#include "support/cases.h"
+#include "support/near.h"
 
 enum { RENDER = 1, G = 2, H = 3, BLOCKS = 5, MOST = 20000 };
-
-static inline void assert_near(double value, double expected, double within)
-{
-    if (!(fabs(value - expected) <= within))
-        print_error("%.17g is not within %g of %.17g\n", value, within, expected);
-    assert_true(fabs(value - expected) <= within);
-}
 
 /* ---- traces ---- */
 

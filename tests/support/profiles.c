@@ -64,7 +64,7 @@ static size_t read_sequence(const char *text, cairn_block *blocks, size_t room)
     return length;
 }
 
-static cairn_view *view_of(cairn_profile *profile)
+cairn_view *view_of(cairn_profile *profile)
 {
     cairn_view *view;
     assert_int_equal(cairn_view_open(&view, profile), CAIRN_OK);

@@ -25,6 +25,9 @@ cairn_options span_options(const char *path);
 /* Adds blocks `first` to `last` with their names. */
 void setup_blocks(cairn_profile *profile, uint32_t first, uint32_t last);
 
+/* Opens a view; fails the test if that fails. */
+cairn_view *view_of(cairn_profile *profile);
+
 /* The cost of the context at a path, written "1 2 3" without the root; zeros if none. */
 cairn_cost cost_at(cairn_profile *profile, const char *path);
 

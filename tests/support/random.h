@@ -9,16 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/random.h"
+
 typedef struct random_source {
     uint64_t state;
 } random_source;
 
 static inline uint64_t random_next(random_source *random)
 {
-    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    return crn_random_next(&random->state);
 }
 
 /* A number below `bound`, which is not 0. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/random_trace.h"
+#include "support/random_profile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -159,6 +160,13 @@ static void make_samples(random_source *random, crn_trace *trace, uint32_t spans
         }
     }
     crn_samples_end(&making);
+}
+
+crn_profile *random_trace_profile(void)
+{
+    static const profile_source source = {"", 0};
+    random_source random = {1};
+    return random_profile(&random, RANDOM_BLOCKS, 200, &source);
 }
 
 crn_trace *random_trace(random_source *random, uint32_t spans)

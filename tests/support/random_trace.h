@@ -26,6 +26,9 @@ random_world random_world_make(random_source *random, uint32_t processes, uint32
                                uint64_t skew);
 void random_world_free(random_world *world);
 
+/* Makes a profile with the blocks of such spans. */
+crn_profile *random_trace_profile(void);
+
 /* Makes a trace of one process. Free it with crn_trace_free. */
 crn_trace *random_trace(random_source *random, uint32_t spans);
 

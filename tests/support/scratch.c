@@ -44,6 +44,11 @@ char *scratch_path(char path[SCRATCH_PATH], const char *name)
     return path;
 }
 
+bool scratch_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
 unsigned char *scratch_read(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");

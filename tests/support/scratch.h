@@ -14,6 +14,8 @@ enum { SCRATCH_PATH = 256 };
 /* Writes the path of a file in the test's folder to `path`, and returns it. */
 char *scratch_path(char path[SCRATCH_PATH], const char *name);
 
+bool scratch_exists(const char *path);
+
 /* Returns the whole file, to be freed. NULL if it cannot be read. */
 unsigned char *scratch_read(const char *path, size_t *size);
 bool scratch_write(const char *path, const void *bytes, size_t size);

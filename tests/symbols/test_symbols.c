@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "profile/profile.h"
+#include "support/build_id.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/scratch.h"
@@ -28,23 +29,11 @@ enum { PROFILES = 20, BLOCKS = 40, EVENTS = 4000, DAMAGED = 60, EXPANSION_MAX = 
 
 typedef struct own {
     char path[PATH_MAX];
-    char build_id[128];
+    char build_id[BUILD_ID_SIZE];
     uint64_t base; /* load address, for a library */
     uint64_t text; /* linked address */
     uint32_t text_size;
 } own;
-
-static void read_notes(own *own, const char *at, const char *end)
-{
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-        const ElfW(Nhdr) *note = (const void *)at;
-        const unsigned char *name = (const unsigned char *)(note + 1);
-        const unsigned char *bytes = name + ((note->n_namesz + 3) & ~3u);
-        at = (const char *)bytes + ((note->n_descsz + 3) & ~3u);
-        for (unsigned b = 0; note->n_type == NT_GNU_BUILD_ID && b < note->n_descsz && b < 32; b++)
-            snprintf(own->build_id + 2 * (size_t)b, 3, "%02x", bytes[b]);
-    }
-}
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -52,11 +41,9 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     if (own->base && own->base != info->dlpi_addr)
         return 0;
+    build_id_read(info, own->build_id);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        const char *at = (const char *)info->dlpi_addr + header->p_vaddr;
-        if (header->p_type == PT_NOTE)
-            read_notes(own, at, at + header->p_memsz);
         if (header->p_type == PT_LOAD && (header->p_flags & PF_X)) {
             own->text = header->p_vaddr;
             own->text_size = (uint32_t)header->p_memsz;

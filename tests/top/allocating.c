@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/clock.h"
+
 #define APART __attribute__((noinline))
 #define INSIDE static inline __attribute__((always_inline))
 #define KEEP() __asm__ volatile("" ::: "memory")
@@ -59,9 +61,7 @@ static APART void begin_late(int turn)
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)now_ns() / 1e9;
 }
 
 int main(int argc, char **argv)

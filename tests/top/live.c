@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/clock.h"
+
 enum { THREADS_MOST = 64, MADE_BLOCKS = 1000 };
 
 static cairn_profile *profile;
@@ -33,9 +35,7 @@ static double wait_seconds = 0.002;
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)now_ns() / 1e9;
 }
 
 static cairn_block block(const char *name, const char *file, uint32_t line)

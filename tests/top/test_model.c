@@ -172,6 +172,12 @@ static void assert_names(const crn_top_rows *rows, const char *names)
     assert_string_equal(found, names);
 }
 
+static void remake(crn_top_rows *rows, const crn_top_look *look, crn_top_choice *choice)
+{
+    crn_top_rows_free(rows);
+    *rows = crn_top_rows_make(look, choice);
+}
+
 static void rows_are_what_came(void **state)
 {
     (void)state;
@@ -186,28 +192,24 @@ static void rows_are_what_came(void **state)
     assert_int_equal(rows.rows[0].calls, 12);
     assert_int_equal(rows.rows[0].self_total, 160);
     assert_int_equal(rows.rows[3].inclusive, 210);
-    crn_top_rows_free(&rows);
 
     choice = (crn_top_choice){.view = CRN_TOP_INCLUSIVE, .sort = CRN_TOP_BY_INCLUSIVE};
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "a b d c");
-    crn_top_rows_free(&rows);
 
     choice = (crn_top_choice){.total = true, .sort = CRN_TOP_BY_NAME};
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "a b c d");
     assert_true(rows.seconds == 0);
     assert_int_equal(rows.whole, 400);
     assert_int_equal(rows.rows[1].self, 160);
-    crn_top_rows_free(&rows);
 
     choice = (crn_top_choice){.filter = "B"};
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "b");
-    crn_top_rows_free(&rows);
 
     choice = (crn_top_choice){.filter = "KNOWN.c", .most = 2};
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "b d");
     assert_int_equal(rows.hidden, 2);
     crn_top_rows_free(&rows);
@@ -225,9 +227,8 @@ static void rows_of_nothing_keep_their_places(void **state)
     crn_top_rows rows = crn_top_rows_make(&look, &choice);
     assert_names(&rows, "b d c a");
     assert_int_equal(rows.rows[0].self, 0);
-    crn_top_rows_free(&rows);
     look.state = CRN_TOP_ENDED; /* after the end the totals are shown */
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_true(rows.seconds == 0);
     assert_int_equal(rows.rows[0].self, 120);
     crn_top_rows_free(&rows);
@@ -260,9 +261,8 @@ static void rows_that_look_alike_keep_their_places(void **state)
         crn_top_rows rows = crn_top_rows_make(&look, &choice);
         assert_names(&rows, "b a");
         assert_int_equal(rows.rows[0].self, 100000 + (more == 1));
-        crn_top_rows_free(&rows);
         choice.view = CRN_TOP_TREE; /* in the tree view the order of creation decides */
-        rows = crn_top_rows_make(&look, &choice);
+        remake(&rows, &look, &choice);
         assert_names(&rows, "a b");
         crn_top_rows_free(&rows);
         crn_top_look_free(&look);
@@ -285,15 +285,13 @@ static void trees_fold_and_remember(void **state)
     assert_int_equal(rows.rows[1].bars, 2); /* d follows at the first level */
 
     assert_true(crn_top_key(&choice, &look, &rows, 10, CRN_KEY_LEFT));
-    crn_top_rows_free(&rows);
     crn_top_look_free(&look);
     look = look_at(NULL, known(2)); /* another refresh: it is still closed */
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "a d");
     assert_false(rows.rows[0].open);
     assert_true(crn_top_key(&choice, &look, &rows, 10, CRN_KEY_RIGHT));
-    crn_top_rows_free(&rows);
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "a b c d");
 
     /* Open it, move along, and back up. */
@@ -346,8 +344,7 @@ static void a_block_is_looked_at_from_both_sides(void **state)
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_ENTER);
     assert_int_equal(choice.view, CRN_TOP_FOCUS);
     assert_string_equal(choice.focus, "a");
-    crn_top_rows_free(&rows);
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "/ [root] / a / b c");
     assert_int_equal(choice.cursor, 1); /* not on a heading */
     for (int i = 0; i < 2; i++)
@@ -355,8 +352,7 @@ static void a_block_is_looked_at_from_both_sides(void **state)
     assert_int_equal(choice.cursor, 5);
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_ENTER);
     assert_string_equal(choice.focus, "b");
-    crn_top_rows_free(&rows);
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "/ a / b /");
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_ESCAPE);
     assert_int_equal(choice.view, CRN_TOP_TREE);
@@ -379,21 +375,18 @@ static void the_cursor_stays_with_its_row(void **state)
     crn_top_rows rows = crn_top_rows_make(&look, &choice);
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_DOWN);
     crn_top_key(&choice, &look, &rows, 10, 's');
-    crn_top_rows_free(&rows);
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_names(&rows, "a b d c");
     assert_int_equal(choice.cursor, 2); /* d */
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_HOME);
     crn_top_key(&choice, &look, &rows, 10, '1');
-    crn_top_rows_free(&rows);
     choice.sort = CRN_TOP_BY_SELF;
-    rows = crn_top_rows_make(&look, &choice);
+    remake(&rows, &look, &choice);
     assert_int_equal(choice.cursor, 0);
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_END);
     assert_int_equal(choice.cursor, 3);
-    crn_top_rows_free(&rows);
     snprintf(choice.filter, sizeof choice.filter, "b");
-    rows = crn_top_rows_make(&look, &choice); /* its row is gone */
+    remake(&rows, &look, &choice); /* its row is gone */
     assert_int_equal(choice.cursor, 0);
     crn_top_rows_free(&rows);
     crn_top_look_free(&look);
@@ -633,8 +626,7 @@ static void any_keys_at_any_time(void **state)
         for (int k = 0; k < 60; k++) {
             crn_top_key(&choice, &look, &rows, random_below(&random, 40),
                         keys[random_below(&random, COUNT(keys))]);
-            crn_top_rows_free(&rows);
-            rows = crn_top_rows_make(&look, &choice);
+            remake(&rows, &look, &choice);
             assert_true(choice.cursor < rows.count || (!rows.count && !choice.cursor));
             draw_all(&look, &choice, &rows, widths[random_below(&random, COUNT(widths))]);
         }

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "cli/top/top.h"
 #include "profile/profile.h"
+#include "support/build_id.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/scratch.h"
@@ -32,31 +33,17 @@ static uint64_t offset_of(const void *place)
 
 typedef struct build {
     uint64_t base; /* load address of the file */
-    char id[128];
+    char id[BUILD_ID_SIZE];
 } build;
-
-static void read_notes(build *build, const char *at, const char *end)
-{
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-        const ElfW(Nhdr) *note = (const void *)at;
-        const unsigned char *bytes =
-            (const unsigned char *)(note + 1) + ((note->n_namesz + 3) & ~3u);
-        at = (const char *)bytes + ((note->n_descsz + 3) & ~3u);
-        for (unsigned b = 0; note->n_type == NT_GNU_BUILD_ID && b < note->n_descsz && b < 32; b++)
-            snprintf(build->id + 2 * (size_t)b, 3, "%02x", bytes[b]);
-    }
-}
 
 static int look_for(struct dl_phdr_info *info, size_t size, void *data)
 {
     build *build = data;
     (void)size;
-    for (int i = 0; build->base == info->dlpi_addr && i < info->dlpi_phnum; i++) {
-        const char *at = (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (info->dlpi_phdr[i].p_type == PT_NOTE)
-            read_notes(build, at, at + info->dlpi_phdr[i].p_memsz);
-    }
-    return build->base == info->dlpi_addr;
+    if (build->base != info->dlpi_addr)
+        return 0;
+    build_id_read(info, build->id);
+    return 1;
 }
 
 /* `place` is in a loaded file, of which `path` may be a copy. */

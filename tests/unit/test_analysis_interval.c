@@ -8,13 +8,7 @@
 
 #include "profile/profile.h"
 #include "support/cases.h"
-
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (fabs(found - expected) > tolerance)
-        print_error("%.6f is not %.6f\n", found, expected);
-    assert_true(fabs(found - expected) <= tolerance);
-}
+#include "support/near.h"
 
 /* ---- reference: binomial tails, term by term ---- */
 

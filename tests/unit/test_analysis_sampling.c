@@ -10,14 +10,8 @@
 #include "base/memory.h"
 #include "profile/profile.h"
 #include "support/cases.h"
+#include "support/near.h"
 #include "support/random.h"
-
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (fabs(found - expected) > tolerance)
-        print_error("%.6f is not %.6f\n", found, expected);
-    assert_true(fabs(found - expected) <= tolerance);
-}
 
 static double uniform(random_source *random)
 {

@@ -171,14 +171,6 @@ static void neighbours_have_the_cost_of_the_longer_sequence(void **state)
     }
 }
 
-static uint64_t metric_total(const crn_profile *profile, uint32_t metric)
-{
-    uint64_t total = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        total += crn_self(profile, metric, c);
-    return total;
-}
-
 static void callees_are_all_paths_below_a_sequence(void **state)
 {
     (void)state;
@@ -190,7 +182,7 @@ static void callees_are_all_paths_below_a_sequence(void **state)
             assert_string_equal(below->metrics[m].name, f.profile->metrics[m].name);
             uint64_t within = slow_measure(&f, &f.sequence, m).inclusive;
             if (m != CRN_METRIC_CALLS)
-                assert_int_equal(metric_total(below, m), within);
+                assert_int_equal(crn_metric_total(below, m), within);
         }
         fixture_free(&f);
         crn_profile_free(below);
@@ -207,13 +199,13 @@ static void callers_are_all_paths_to_a_sequence(void **state)
             f.sequence.blocks[0] = 1;
         crn_profile *above = crn_sequence_above(f.profile, &f.sequence, CRN_METRIC_TICKS, f.kept);
         crn_sequence_cost cost = slow_measure(&f, &f.sequence, CRN_METRIC_TICKS);
-        assert_int_equal(metric_total(above, CRN_METRIC_CALLS), cost.calls);
+        assert_int_equal(crn_metric_total(above, CRN_METRIC_CALLS), cost.calls);
         uint64_t outermost = 0, *totals = crn_totals(f.profile, CRN_METRIC_TICKS, f.kept);
         uint8_t *within = crn_sequence_within(f.profile, &f.sequence);
         for (uint32_t c = 1; c < f.profile->context_count; c++)
             if (within[c] && !within[f.profile->parent[c]] && (!f.kept || f.kept[c]))
                 outermost += totals[c];
-        assert_int_equal(metric_total(above, CRN_METRIC_TICKS), outermost);
+        assert_int_equal(crn_metric_total(above, CRN_METRIC_TICKS), outermost);
         crn_free(totals);
         crn_free(within);
         crn_profile_free(above);

@@ -14,14 +14,6 @@
 
 enum { PROFILES = 30, BLOCKS = 12, EVENTS = 3000, CHAIN = 1000000 };
 
-static uint64_t total_of(const crn_profile *profile, uint32_t metric)
-{
-    uint64_t total = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        total += crn_self(profile, metric, c);
-    return total;
-}
-
 static void check_sums(const crn_diff *diff, const crn_profile *const profiles[CRN_SIDES])
 {
     for (int side = 0; side < CRN_SIDES; side++) {
@@ -31,8 +23,8 @@ static void check_sums(const crn_diff *diff, const crn_profile *const profiles[C
             calls += diff->rows[i].calls[side];
         }
         assert_int_equal(self, diff->total[side]);
-        assert_int_equal(self, total_of(profiles[side], CRN_METRIC_TICKS));
-        assert_int_equal(calls, total_of(profiles[side], CRN_METRIC_CALLS));
+        assert_int_equal(self, crn_metric_total(profiles[side], CRN_METRIC_TICKS));
+        assert_int_equal(calls, crn_metric_total(profiles[side], CRN_METRIC_CALLS));
     }
 }
 
@@ -147,7 +139,8 @@ static void merging_adds_up_and_the_order_does_not_matter(void **state)
             assert_string_equal(crn_profile_note(sums[order], "merged", ""), "2");
         }
         for (uint32_t m = 0; m < parts[0]->metric_count; m++)
-            assert_int_equal(total_of(sums[0], m), total_of(parts[0], m) + total_of(parts[1], m));
+            assert_int_equal(crn_metric_total(sums[0], m),
+                             crn_metric_total(parts[0], m) + crn_metric_total(parts[1], m));
         crn_diff_input input = {
             {sums[0], sums[1]}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
         crn_diff diff = crn_diff_contexts(&input);
@@ -216,7 +209,7 @@ static void a_path_a_million_long(void **state)
 {
     (void)state;
     crn_profile *profile = profile_chain(CHAIN, 1000);
-    uint64_t total = total_of(profile, CRN_METRIC_TICKS);
+    uint64_t total = crn_metric_total(profile, CRN_METRIC_TICKS);
     crn_block_cost cost = crn_block_cost_make(profile, CRN_METRIC_TICKS, NULL);
     assert_int_equal(cost.inclusive[0], total);
     crn_block_cost_free(&cost);

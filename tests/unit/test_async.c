@@ -7,28 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/async.h>
 
 #include "support/again.h"
 #include "support/cases.h"
+#include "support/clock.h"
 
-enum { MS = 1000000, MANY = 300, WRONG = 9 };
+enum { MS = 1000000, MANY = 300 };
 
 static cairn_async requests[MANY];
-
-static void check(bool holds)
-{
-    if (!holds)
-        _exit(WRONG);
-}
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){0, ms * MS}, NULL);
-}
 
 static void run_thread(void *(*run)(void *), void *data)
 {
@@ -145,25 +134,11 @@ static void stray(void)
     CAIRN_SCOPE("after");
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} roles[] = {{"overlap", overlap},
-             {"many", many},
-             {"too many", too_many},
-             {"fork", fork_between},
-             {"stray", stray}};
-
-static int play(const char *name)
-{
-    alarm(120);
-    for (size_t i = 0; i < COUNT(roles); i++)
-        if (strcmp(name, roles[i].name) == 0) {
-            roles[i].run();
-            return 0;
-        }
-    return WRONG;
-}
+static const again_role roles[] = {{"overlap", overlap},
+                                   {"many", many},
+                                   {"too many", too_many},
+                                   {"fork", fork_between},
+                                   {"stray", stray}};
 
 static const crn_span *span_of(const recorded *recorded, const char *path)
 {
@@ -286,6 +261,6 @@ int main(int count, char **arguments)
         cmocka_unit_test(without_a_profile_nothing_happens),
     };
     if (count > 1)
-        return play(arguments[1]);
+        return again_play(roles, COUNT(roles), arguments[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/cases.h"
 #include "support/children.h"
+#include "support/clock.h"
 #include "support/compare.h"
 #include "support/profiles.h"
 #include "support/recorded.h"
@@ -22,12 +22,6 @@
 #include "support/walker.h"
 
 enum { BLOCKS = 10 };
-
-static bool is_there(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
 
 static uint64_t captured(const char *path, int metric)
 {
@@ -166,7 +160,7 @@ static void a_child_without_events_leaves_no_file(void **state)
         child_await(child);
         if (how == 1) /* it closed the parent's own lane */
             assert_int_equal(cairn_profile_status(s.profile), CAIRN_OK);
-        assert_false(is_there(child_path(other, path, child)));
+        assert_false(scratch_exists(child_path(other, path, child)));
         setup_close(&s);
     }
 }
@@ -230,25 +224,6 @@ static void each_kind_of_event_begins_it(void **state)
 
 /* ---- clocks ---- */
 
-static void pause_for(long ns)
-{
-    nanosleep(&(struct timespec){0, ns}, NULL);
-}
-
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t own_cpu(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void *turn_off_and_on(void *data)
 {
     cairn_profile_disable(data);
@@ -297,28 +272,28 @@ static void time_begins_at_the_fork(void **state)
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
         cairn_options options = path_options(scratch_path(path, "time.cairn"));
         options.wall = sampled ? CAIRN_WALL_SAMPLED : CAIRN_WALL_EXACT;
-        uint64_t begin = now();
+        uint64_t begin = now_ns();
         setup s = setup_open(&options, BLOCKS);
         cairn_enter(s.strand, 1);
-        pause_for(80000000);
-        uint64_t before = now();
+        sleep_ns(80000000);
+        uint64_t before = now_ns();
         pid_t child = fork();
         if (child == 0) {
             child_begin(120);
-            pause_for(30000000);
+            sleep_ns(30000000);
             cairn_leave(s.strand);
             cairn_enter(s.strand, 2);
-            pause_for(20000000);
+            sleep_ns(20000000);
             uint64_t wall = cost_at(s.profile, "1").wall;
             cairn_profile_close(s.profile);
-            uint64_t most = now() - before;
+            uint64_t most = now_ns() - before;
             uint64_t total = captured(child_path(other, path, getpid()), CRN_METRIC_WALL);
             fflush(stdout);
             _exit(wall < 29000000 || wall > most || total < 49000000 || total > most + most / 50);
         }
         child_await(child);
         setup_close(&s);
-        uint64_t total = captured(path, CRN_METRIC_WALL), most = now() - begin;
+        uint64_t total = captured(path, CRN_METRIC_WALL), most = now_ns() - begin;
         assert_in_range(total, 80000000 + 50000000, most + most / 50);
     }
 }

@@ -14,38 +14,11 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/clock.h"
+#include "support/near.h"
 #include "support/processor.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t now(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-static uint64_t own_cpu(void)
-{
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* Computes until the thread has spent so much more processor time. */
-static void compute(uint64_t ns)
-{
-    for (uint64_t start = own_cpu(); own_cpu() - start < ns;)
-        ;
-}
-
-static void rest(uint64_t ns)
-{
-    nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
-}
 
 static cairn_options with_clocks(cairn_wall wall, uint64_t period)
 {
@@ -55,18 +28,6 @@ static cairn_options with_clocks(cairn_wall wall, uint64_t period)
     options.sample_period_ns = period;
     options.sample_overhead = 0;
     return options;
-}
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
-static void assert_near(uint64_t value, uint64_t expected, uint64_t tolerance)
-{
-    if (distance(value, expected) > tolerance)
-        fail_msg("%llu is not within %llu of %llu", (unsigned long long)value,
-                 (unsigned long long)tolerance, (unsigned long long)expected);
 }
 
 /* ---- totals ---- */
@@ -86,7 +47,7 @@ static void cpu_adds_up_to_the_threads_clock(void **state)
             compute(1000000);
             cairn_leave(strand);
             cairn_enter(strand, 2);
-            rest(500000);
+            sleep_ns(500000);
             cairn_leave(strand);
         }
         cairn_lane_hand_over(s.lane);
@@ -110,11 +71,11 @@ static void sleeping_takes_no_processor_time(void **state)
         computed += own_cpu() - cpu;
         cairn_leave(s.strand);
         cairn_enter(s.strand, 2);
-        uint64_t start = now();
+        uint64_t start = now_ns();
         cpu = own_cpu();
-        rest(3000000);
+        sleep_ns(3000000);
         slept += own_cpu() - cpu;
-        wall += now() - start;
+        wall += now_ns() - start;
         cairn_leave(s.strand);
     }
     cairn_lane_hand_over(s.lane);
@@ -172,8 +133,8 @@ static void the_cost_of_sampling_is_bounded(void **state)
     options.path = scratch_path(path, "adaptive.cairn");
     options.sample_overhead = 1e-4;
     setup s = setup_open(&options, 1);
-    uint64_t start = now(), cpu = own_cpu();
-    while (now() - start < 500000000) {
+    uint64_t start = now_ns(), cpu = own_cpu();
+    while (now_ns() - start < 500000000) {
         cairn_enter(s.strand, 1);
         compute(20000);
         cairn_leave(s.strand);
@@ -199,14 +160,14 @@ typedef struct life {
 
 static void live(life *l)
 {
-    uint64_t cpu = own_cpu(), wall = now();
+    uint64_t cpu = own_cpu(), wall = now_ns();
     for (int turn = 0; turn < 10; turn++) {
         cairn_enter(l->strand, l->block);
         compute(500000);
         cairn_leave(l->strand);
     }
     l->cpu += own_cpu() - cpu;
-    l->wall += now() - wall;
+    l->wall += now_ns() - wall;
 }
 
 static void *open_and_never_close(void *data)
@@ -233,7 +194,7 @@ static void a_thread_that_ends_is_charged_to_its_end(void **state)
     assert_true(total.cpu - cpu >= l.cpu);
     assert_true(total.cpu - cpu <= l.cpu + 5000000);
     assert_true(total.wall - wall + total.wall / 50 + 200000 >= l.wall);
-    rest(3000000); /* the lane has no owner: its time stands still */
+    sleep_ns(3000000); /* the lane has no owner: its time stands still */
     assert_int_equal(total_of(s.profile).cpu, total.cpu);
     setup_close(&s);
 }
@@ -259,7 +220,7 @@ static void a_lane_is_handed_over(void **state)
         pthread_t thread;
         pthread_create(&thread, NULL, take_over, &l);
         pthread_join(thread, NULL);
-        rest(2000000);
+        sleep_ns(2000000);
     }
     cairn_cost total = total_of(s.profile);
     assert_near(total.cpu - start.cpu, l.cpu, l.cpu / 20 + 9 * 100000);
@@ -353,7 +314,7 @@ static void *wait_inside(void *data)
     cairn_enter(strand, 2);
     atomic_store(&w->stage, 1);
     while (atomic_load(&w->stage) == 1)
-        rest(1000000);
+        sleep_ns(1000000);
     cairn_leave(strand);
     cairn_leave(strand);
     cairn_lane_hand_over(w->s->lane);
@@ -371,22 +332,22 @@ static void blocked_contexts_are_visible(void **state)
         pthread_t thread;
         pthread_create(&thread, NULL, wait_inside, &w);
         while (atomic_load(&w.stage) == 0)
-            rest(100000);
+            sleep_ns(100000);
         cairn_cost last = {0};
-        uint64_t start = now();
-        while (last.wall < 100000000 && now() - start < 20000000000) {
+        uint64_t start = now_ns();
+        while (last.wall < 100000000 && now_ns() - start < 20000000000) {
             cairn_cost cost = cost_at(s.profile, "1 2");
             assert_true(cost.wall + cost.wall / 50 + 2000 >= last.wall); /* calibrations settle */
             assert_true(cost.cpu >= last.cpu);
             last = cost;
-            rest(2000000);
+            sleep_ns(2000000);
         }
         assert_true(last.wall >= 100000000);
         atomic_store(&w.stage, 2);
         pthread_join(thread, NULL);
         cairn_cost paid = cost_at(s.profile, "1 2");
         assert_true(paid.wall + paid.wall / 50 >= last.wall && paid.cpu >= last.cpu);
-        uint64_t lived = now() - start;
+        uint64_t lived = now_ns() - start;
         assert_true(paid.wall <= lived + lived / 50 + 50000000);
         setup_close(&s);
     }
@@ -409,15 +370,15 @@ static int shares_inside(clockid_t clock, bool cpu, bool sleeps)
         char path[SCRATCH_PATH];
         options.path = scratch_path(path, "split.cairn");
         setup s = setup_open(&options, 2);
-        uint64_t took[2] = {0, 0}, before = read_clock(clock);
+        uint64_t took[2] = {0, 0}, before = clock_ns(clock);
         for (uint64_t turn = 0; turn < turns; turn++) {
             for (cairn_block block = 1; block <= 2; block++) {
                 cairn_enter(s.strand, block);
                 if (sleeps && block == 2)
-                    rest(7 * part);
+                    sleep_ns(7 * part);
                 else
                     compute(block == 1 ? 3 * part : 7 * part);
-                uint64_t after = read_clock(clock);
+                uint64_t after = clock_ns(clock);
                 took[block - 1] += after - before;
                 before = after;
                 cairn_leave(s.strand);
@@ -445,11 +406,11 @@ static int shares_inside(clockid_t clock, bool cpu, bool sleeps)
  * thread, the schedule decides each time, and nothing can be compared. */
 static bool comes_out(clockid_t clock, bool cpu, bool sleeps)
 {
-    uint64_t begin = now(), waited = waited_for_processor();
+    uint64_t begin = now_ns(), waited = waited_for_processor();
     for (int attempt = 0; attempt < 4; attempt++)
         if (shares_inside(clock, cpu, sleeps) >= 16)
             return true;
-    uint64_t elapsed = now() - begin;
+    uint64_t elapsed = now_ns() - begin;
     waited = waited_for_processor() - waited;
     print_message("# waited for a processor for %.3f of %.3f s\n", (double)waited / 1e9,
                   (double)elapsed / 1e9);

@@ -5,19 +5,14 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "runtime/runtime.h"
 #include "support/cases.h"
-
-static void pause_for(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
+#include "support/clock.h"
 
 typedef struct holder {
     pthread_mutex_t lock;
-    long hold_ms;
+    uint64_t hold_ms;
     atomic_bool holds;
 } holder;
 
@@ -26,7 +21,7 @@ static void *hold(void *data)
     holder *holder = data;
     pthread_mutex_lock(&holder->lock);
     atomic_store(&holder->holds, true);
-    pause_for(holder->hold_ms);
+    sleep_ms(holder->hold_ms);
     pthread_mutex_unlock(&holder->lock);
     return NULL;
 }
@@ -37,7 +32,7 @@ static bool is_obtainable_from(long hold_ms)
     pthread_t thread;
     pthread_create(&thread, NULL, hold, &holder);
     while (!atomic_load(&holder.holds))
-        pause_for(1);
+        sleep_ms(1);
     bool obtainable = crn_lock_is_obtainable(&holder.lock);
     pthread_join(thread, NULL);
     return obtainable;

@@ -6,13 +6,7 @@
 
 #include "explain/f_test.h"
 #include "support/cases.h"
-
-static void assert_near(double value, double expected, double within)
-{
-    if (!(fabs(value - expected) <= within))
-        print_error("%.17g is not within %g of %.17g\n", value, within, expected);
-    assert_true(fabs(value - expected) <= within);
-}
+#include "support/near.h"
 
 /* By Simpson's rule, with the ends' poles taken out: x = sin^2 t. */
 static double slow_beta(double a, double b, double x)

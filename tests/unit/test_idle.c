@@ -7,25 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/processor.h"
 #include "support/profiles.h"
-
-static uint64_t now(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static void pause_for(uint64_t ns)
-{
-    struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    nanosleep(&time, NULL);
-}
 
 /* What the other threads of this process do. */
 typedef struct others {
@@ -96,12 +83,12 @@ static void no_event_no_wake_up(void **state)
     for (size_t i = 0; i < COUNT(options); i++) {
         setup s = setup_open(&options[i], 2);
         cairn_enter(s.strand, 1);
-        pause_for(500000000);
-        uint64_t begin = now(CLOCK_MONOTONIC);
+        sleep_ns(500000000);
+        uint64_t begin = now_ns();
         long before = others_now().switches;
-        pause_for(1000000000);
+        sleep_ns(1000000000);
         long wake_ups = others_now().switches - before;
-        double seconds = (double)(now(CLOCK_MONOTONIC) - begin) / 1e9;
+        double seconds = (double)(now_ns() - begin) / 1e9;
         if ((double)wake_ups > 12 * seconds)
             fail_msg("options %zu: %ld wake-ups in %.2f s", i, wake_ups, seconds);
         cairn_leave(s.strand);
@@ -125,29 +112,29 @@ static void wait_for_round(others before)
 {
     others after = others_now();
     for (; !after.asleep || after.switches == before.switches; after = others_now())
-        pause_for(1000000);
+        sleep_ns(1000000);
 }
 
 /* Returns false if the sampler did not sleep. Its last round may be 125 ms ago when the context
  * ends. The time in context 2 must be charged before the next try, whose context would get it. */
 static bool wait_in_context(setup *s, uint64_t ns)
 {
-    uint64_t wall = cost_at(s->profile, "1").wall, outer = now(CLOCK_MONOTONIC);
+    uint64_t wall = cost_at(s->profile, "1").wall, outer = now_ns();
     cairn_enter(s->strand, 1);
-    uint64_t inner = now(CLOCK_MONOTONIC);
-    pause_for(ns - 30000000);
+    uint64_t inner = now_ns();
+    sleep_ns(ns - 30000000);
     others before = others_now();
-    pause_for(30000000);
+    sleep_ns(30000000);
     bool slept = slept_since(before);
-    inner = now(CLOCK_MONOTONIC) - inner;
+    inner = now_ns() - inner;
     cairn_leave(s->strand);
-    outer = now(CLOCK_MONOTONIC) - outer;
+    outer = now_ns() - outer;
     before = others_now();
     cairn_enter(s->strand, 2);
     wall = cost_at(s->profile, "1").wall - wall;
     if (slept)
         assert_between(wall, inner, outer, 10000000);
-    pause_for(60000000);
+    sleep_ns(60000000);
     wait_for_round(before);
     cairn_leave(s->strand);
     return slept;
@@ -168,9 +155,9 @@ static void time_of_the_wait_goes_to_it(void **state)
 /* Uses the processor for a time. Returns the processor time that it took. */
 static uint64_t compute_for(uint64_t ns)
 {
-    uint64_t before = now(CLOCK_THREAD_CPUTIME_ID), used = 0;
+    uint64_t before = own_cpu(), used = 0;
     while (used < ns)
-        used = now(CLOCK_THREAD_CPUTIME_ID) - before;
+        used = own_cpu() - before;
     return used;
 }
 
@@ -180,20 +167,19 @@ static bool compute_in_context(uint64_t ns)
     const cairn_options options = options_of(CAIRN_WALL_OFF, CAIRN_CPU_SAMPLED, false);
     setup s = setup_open(&options, 2);
     cairn_enter(s.strand, 1);
-    uint64_t whole = now(CLOCK_THREAD_CPUTIME_ID);
-    pause_for(200000000);
+    uint64_t whole = own_cpu();
+    sleep_ns(200000000);
     others before = others_now();
-    uint64_t round = now(CLOCK_MONOTONIC);
+    uint64_t round = now_ns();
     for (long last = before.switches; before.switches == last; before = others_now()) {
-        round =
-            now(CLOCK_MONOTONIC); /* the last that is before a round; the next is 125 ms later */
-        pause_for(1000000);
+        round = now_ns(); /* the last that is before a round; the next is 125 ms later */
+        sleep_ns(1000000);
     }
     uint64_t used = compute_for(ns);
     bool slept = slept_since(before);
-    whole = now(CLOCK_THREAD_CPUTIME_ID) - whole;
+    whole = own_cpu() - whole;
     cairn_leave(s.strand);
-    slept &= now(CLOCK_MONOTONIC) - round < 110000000;
+    slept &= now_ns() - round < 110000000;
     cairn_enter(s.strand, 2);
     cost_at(s.profile, "1");
     compute_for(40000000);
@@ -211,7 +197,7 @@ static bool compute_in_context(uint64_t ns)
 static void processor_time_without_events_goes_to_the_context(void **state)
 {
     (void)state;
-    uint64_t begin = now(CLOCK_MONOTONIC), waited = waited_for_processor(), computed = 0;
+    uint64_t begin = now_ns(), waited = waited_for_processor(), computed = 0;
     bool slept = false;
     for (unsigned tries = 0; !slept && tries < TRIES_MOST; tries++) {
         uint64_t ns = tries % 2 ? 15000000 : 30000000;
@@ -220,7 +206,7 @@ static void processor_time_without_events_goes_to_the_context(void **state)
     }
     waited = waited_for_processor() - waited;
     print_message("# waited for a processor for %.3f of %.3f s\n", (double)waited / 1e9,
-                  (double)(now(CLOCK_MONOTONIC) - begin) / 1e9);
+                  (double)(now_ns() - begin) / 1e9);
     assert_true(slept || waited > 2 * computed);
 }
 

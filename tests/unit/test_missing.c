@@ -12,6 +12,7 @@
 #include "runtime/process.h"
 #include "spans/spans.h"
 #include "support/cases.h"
+#include "support/near.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -78,14 +79,6 @@ static void run_two(cairn_profile *profile, uint64_t seed)
 }
 
 /* ---- against the figures of the file ---- */
-
-/* A nanosecond each may be rounded. */
-static void assert_near(uint64_t value, uint64_t expected, uint64_t tolerance)
-{
-    if (value + tolerance < expected || value > expected + tolerance)
-        fail_msg("%llu is not within %llu of %llu", (unsigned long long)value,
-                 (unsigned long long)tolerance, (unsigned long long)expected);
-}
 
 static void assert_same(cairn_profile *profile, const char *path)
 {

@@ -17,7 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/span.h>
@@ -28,6 +27,7 @@
 #include "spans/off_core.h"
 #include "spans/spans.h"
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/recorded.h"
@@ -35,37 +35,32 @@
 
 enum { MS = 1000000, WORK, SLEEP, MAIN, BLOCKS = 4 };
 
-static uint64_t now_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Uses the processor for that time. */
-static void spin(uint64_t ns)
-{
-    uint64_t begin = now_of(CLOCK_THREAD_CPUTIME_ID);
-    while (now_of(CLOCK_THREAD_CPUTIME_ID) < begin + ns) {
-    }
-}
-
 /* Figures of a span that the program itself measures. */
 typedef struct measured {
     uint64_t wall, cpu;
 } measured;
 
+/* Waits for a child; skips the test if its exit status is 77. */
+static void await_or_skip(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 static measured one_span(cairn_strand *strand, cairn_block block, int64_t i)
 {
-    measured its = {now_of(CLOCK_MONOTONIC), now_of(CLOCK_THREAD_CPUTIME_ID)};
+    measured its = {now_ns(), own_cpu()};
     cairn_span_begin(strand, block, i);
     if (block == SLEEP)
         usleep(20000);
     else
-        spin(10 * MS);
+        compute(10 * MS);
     cairn_span_end(strand);
-    its.cpu = now_of(CLOCK_THREAD_CPUTIME_ID) - its.cpu;
-    its.wall = now_of(CLOCK_MONOTONIC) - its.wall;
+    its.cpu = own_cpu() - its.cpu;
+    its.wall = now_ns() - its.wall;
     return its;
 }
 
@@ -191,11 +186,7 @@ static void without_switches_they_are_estimated(void **state)
         record(path, measured);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(status, 0);
+    await_or_skip(child);
     check(path, measured, 40 * MS);
     munmap(measured, SPANS * sizeof *measured);
 }
@@ -224,7 +215,7 @@ static void the_kernel_says_that_switches_are_missing(void **state)
     (void)state;
     skip_where_emulated();
     crn_switches *switches = crn_switches_open(gettid());
-    uint64_t last = now_of(CLOCK_MONOTONIC);
+    uint64_t last = now_ns();
     if (!switches)
         skip();
     usleep(1);
@@ -381,11 +372,7 @@ static void waits_have_the_thread_that_ended_them(void **state)
         record_wakes(path);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(status, 0);
+    await_or_skip(child);
     crn_trace *trace = recorded_trace(path);
     uint32_t waits = 0, given = 0;
     for (uint32_t i = 0; i < trace->off_core_count; i++) {

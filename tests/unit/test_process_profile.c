@@ -24,7 +24,7 @@
 #include "support/recorded.h"
 #include "support/scratch.h"
 
-enum { THREADS = 8, EACH = 200, WRONG = 9 };
+enum { THREADS = 8, EACH = 200 };
 
 /* ---- the program ---- */
 
@@ -180,8 +180,7 @@ static void wait_for(pid_t child)
 {
     int status = 0;
     waitpid(child, &status, 0);
-    if (status)
-        _exit(WRONG);
+    check(status == 0);
 }
 
 static void fork_some(void)
@@ -225,8 +224,7 @@ static void turn_and_rest(void)
     char byte = 0;
     turn(0);
     CAIRN_SCOPE("rest");
-    if (write(STDOUT_FILENO, &byte, 1) != 1 || read(STDIN_FILENO, &byte, 1) != 0)
-        _exit(WRONG);
+    check(write(STDOUT_FILENO, &byte, 1) == 1 && read(STDIN_FILENO, &byte, 1) == 0);
 }
 
 /* 0 if nothing is profiled, and nothing was done to find out. */
@@ -235,9 +233,8 @@ static void see_nothing(void)
     CAIRN_SCOPE("nothing");
     CAIRN_SCOPE_INTEGER("nothing", 1);
     cairn_work work = cairn_wrap(free, &work);
-    if (cairn_process_profile() || cairn_thread_strand() || work.run != free ||
-        work.argument != &work)
-        _exit(WRONG);
+    check(!cairn_process_profile() && !cairn_thread_strand() && work.run == free &&
+          work.argument == &work);
 }
 
 static void exit_deep(void)
@@ -249,10 +246,7 @@ static void exit_deep(void)
         exit_deep();
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} roles[] = {
+static const again_role roles[] = {
     {"see nothing", see_nothing},   {"turn", turn_once},          {"race", race_to_open},
     {"one by one", run_one_by_one}, {"end threads", end_threads}, {"leave threads", leave_threads},
     {"signal", wait_for_signal},    {"fork", fork_some},          {"another", start_another},
@@ -262,22 +256,8 @@ static const struct {
 static int play(const char *name)
 {
     role = name;
-    alarm(120);
     atexit(at_exit);
-    for (size_t i = 0; i < COUNT(roles); i++)
-        if (is_role(roles[i].name)) {
-            roles[i].run();
-            return 0;
-        }
-    return WRONG;
-}
-
-/* ---- the files ---- */
-
-static bool is_there(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
+    return again_play(roles, COUNT(roles), name);
 }
 
 /* ---- the cases ------------------------------------------------------------------------ */
@@ -474,7 +454,7 @@ static void start_at_once(const char *path, pid_t children[THREADS])
 
 static int turned_and_rested(const char *path)
 {
-    if (!is_there(path))
+    if (!scratch_exists(path))
         return 0;
     recorded recorded = recorded_load(path);
     assert_string_equal(crn_profile_note(recorded.profile, "state", ""), "closed");

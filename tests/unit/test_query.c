@@ -7,13 +7,6 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 
-static cairn_view *view_of(cairn_profile *profile)
-{
-    cairn_view *view;
-    assert_int_equal(cairn_view_open(&view, profile), CAIRN_OK);
-    return view;
-}
-
 static void blocks_are_described_as_they_were_added(void **state)
 {
     (void)state;

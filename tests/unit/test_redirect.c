@@ -4,10 +4,10 @@
  */
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "profile/profile.h"
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/compare.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
@@ -194,17 +194,10 @@ static void calls_are_split_like_the_reference(void **state)
 
 /* ---- time ---- */
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void spin(uint64_t ns)
 {
-    uint64_t end = now() + ns;
-    while (now() < end)
+    uint64_t end = now_ns() + ns;
+    while (now_ns() < end)
         ;
 }
 
@@ -218,7 +211,7 @@ static void time_goes_to_one_or_the_other(void **state)
         setup s = setup_open(&options, BLOCKS);
         cairn_profile *other = open_sibling(&s, options.wall, NULL);
         cairn_strand *coroutine = cairn_strand_open(s.lane);
-        uint64_t begin = now();
+        uint64_t begin = now_ns();
         cairn_profile_reset(s.profile);
         cairn_enter(s.strand, 1);
         uint64_t silent = 0, silent_at_most = 0;
@@ -233,16 +226,16 @@ static void time_goes_to_one_or_the_other(void **state)
             cairn_strand_switch(s.strand);
             cairn_leave(away);
             cairn_strand_return(s.strand);
-            uint64_t before = now();
+            uint64_t before = now_ns();
             cairn_strand_redirect(s.strand, NULL);
-            uint64_t within = now();
+            uint64_t within = now_ns();
             spin(50000);
-            silent += now() - within;
+            silent += now_ns() - within;
             cairn_strand_return(s.strand);
-            silent_at_most += now() - before;
+            silent_at_most += now_ns() - before;
         }
         cairn_lane_close(s.lane);
-        uint64_t passed = now() - begin;
+        uint64_t passed = now_ns() - begin;
         uint64_t wall = total_of(s.profile).wall + total_of(other).wall;
         assert_in_range(wall, passed - silent_at_most - passed / 50, passed - silent + passed / 50);
         assert_in_range(total_of(other).wall, 50 * 200000 / 10 * 9, passed);

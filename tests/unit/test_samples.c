@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/span.h>
@@ -15,6 +14,7 @@
 #include "base/memory.h"
 #include "explain/explain.h"
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/made_spans.h"
 #include "support/profiles.h"
 #include "support/random.h"
@@ -22,13 +22,6 @@
 #include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/span_readers.h"
-
-static uint64_t monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Writes the blocks of a path, the outermost first. Returns their number. */
 static uint32_t blocks_of(const crn_samples *samples, uint32_t path, uint32_t *blocks)
@@ -60,7 +53,7 @@ static void samples_are_read_as_they_were_recorded(void **state)
     random_source random = {5};
     static cairn_block blocks[SAMPLES][LONGEST];
     static uint64_t moments[SAMPLES], times[SAMPLES];
-    uint64_t begin = monotonic(), sum = 0;
+    uint64_t begin = now_ns(), sum = 0;
     for (uint32_t i = 0; i < SAMPLES; i++) {
         moments[i] = begin + i * (uint64_t)1000;
         times[i] = i == 7 ? 10000000000u : random_below(&random, 2000000);
@@ -159,7 +152,7 @@ static void a_live_capture_has_whole_samples(void **state)
         uint32_t first = random_below(&random, BLOCKS_OF_PATH);
         for (uint32_t k = 0; k < length; k++)
             blocks[k] = 1 + (first + k) % BLOCKS_OF_PATH;
-        cairn_sample_at(s.strand, blocks, length, monotonic(), length);
+        cairn_sample_at(s.strand, blocks, length, now_ns(), length);
     }
     __atomic_store_n(&reading.stop, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/span.h>
@@ -20,6 +19,7 @@
 #include "spans/spans.h"
 #include "spans/store_opening.h"
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/recorded.h"
@@ -370,17 +370,6 @@ static void wrong_options_are_refused(void **state)
 
 /* ---- processor time ---- */
 
-static void spin(uint64_t ns)
-{
-    struct timespec now;
-    uint64_t begin = 0, at = 0;
-    do {
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-        at = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-        begin = begin ? begin : at;
-    } while (at < begin + ns);
-}
-
 static void waiting_spans_have_no_processor_time(void **state)
 {
     (void)state;
@@ -392,7 +381,7 @@ static void waiting_spans_have_no_processor_time(void **state)
         cairn_span_begin(s.strand, 1, i);
         usleep(20000);
         cairn_span_begin(s.strand, 2, i);
-        spin(5000000);
+        compute(5000000);
         cairn_span_end(s.strand);
         cairn_span_end(s.strand);
     }

@@ -13,21 +13,10 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/clock.h"
+#include "support/near.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
-
-static uint64_t own_cpu(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static void compute(uint64_t ns)
-{
-    for (uint64_t start = own_cpu(); own_cpu() - start < ns;)
-        ;
-}
 
 static setup open_with_timer(const char *path)
 {
@@ -35,13 +24,6 @@ static setup open_with_timer(const char *path)
     options.cpu = CAIRN_CPU_SAMPLED;
     options.sampler = CAIRN_SAMPLER_TIMER;
     return setup_open(&options, 4);
-}
-
-static void assert_near(uint64_t value, uint64_t expected, uint64_t tolerance)
-{
-    if (value + tolerance < expected || value > expected + tolerance)
-        fail_msg("%llu is not within %llu of %llu", (unsigned long long)value,
-                 (unsigned long long)tolerance, (unsigned long long)expected);
 }
 
 /* Asserts that block 2 has three quarters of the processor time, within a quarter of it: the kernel

@@ -22,13 +22,6 @@
 
 enum { SPANS = 60, MILLISECOND = 1000000 };
 
-static crn_profile *profile_new(void)
-{
-    static const profile_source source = {"", 0};
-    random_source random = {1};
-    return random_profile(&random, RANDOM_BLOCKS, 200, &source);
-}
-
 static void assert_equal(const crn_trace *left, const crn_trace *right)
 {
     difference found;
@@ -67,7 +60,7 @@ static void saving_preserves_everything(void **state)
 {
     (void)state;
     random_source random = {2};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     for (uint64_t round = scale(200); round; round--) {
         crn_trace *trace = random_trace(&random, SPANS);
         crn_trace *loaded = through_file(profile, trace);
@@ -99,7 +92,7 @@ static void steps_do_not_matter(void **state)
 {
     (void)state;
     random_source random = {4};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     uint32_t shifted = 0, resolved = 0;
     for (uint64_t round = scale(200); round; round--) {
         random_world world = random_world_make(&random, 3, SPANS, 10 * MILLISECOND);
@@ -132,7 +125,7 @@ static void a_capture_may_be_merged_with_itself(void **state)
 {
     (void)state;
     random_source random = {6};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     uint32_t resolved = 0;
     for (uint64_t round = scale(50); round; round--) {
         random_world world = random_world_make(&random, 3, SPANS, MILLISECOND);
@@ -511,7 +504,7 @@ static void nothing_that_was_written_is_left_after_redaction(void **state)
 {
     (void)state;
     random_source random = {10};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     crn_trace *trace = random_trace(&random, SPANS);
     trace->keys[0] = "secret key";
     trace->lanes[0] = "secret lane";
@@ -561,7 +554,7 @@ static void open_spans_stay_open_in_files(void **state)
 {
     (void)state;
     const uint64_t latest = (uint64_t)CRN_TRACE_LATEST, late = (uint64_t)1 << 60;
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     crn_trace *early = single(1, 1000, 0, 0xabc), *other = single(2, 1000 + late, 0, 0xdef);
     early->spans[0].open = other->spans[0].open = true;
     early->processes[0].length = other->processes[0].length = latest;
@@ -584,7 +577,7 @@ static void damaged_processes_do_no_harm(void **state)
 {
     (void)state;
     random_source random = {11};
-    crn_profile *profile = profile_new();
+    crn_profile *profile = random_trace_profile();
     random_world world = random_world_make(&random, 3, SPANS, MILLISECOND);
     crn_trace *all = merge((const crn_trace *const *)world.traces, world.count);
     char path[SCRATCH_PATH], damaged[SCRATCH_PATH];

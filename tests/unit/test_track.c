@@ -5,34 +5,20 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/track.h>
 
 #include "support/again.h"
 #include "support/cases.h"
+#include "support/clock.h"
 
-enum { MS = 1000000, KERNELS = 20, WRONG = 9 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        _exit(WRONG);
-}
+enum { MS = 1000000, KERNELS = 20 };
 
 /* The device counts 19.2 MHz, and a little faster than it says. */
 static uint64_t device_clock(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double ns = (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-    return 1000000000 + (uint64_t)(ns * 0.0192 * 1.001);
-}
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){0, ms * MS}, NULL);
+    return 1000000000 + (uint64_t)((double)now_ns() * 0.0192 * 1.001);
 }
 
 static void synchronise(cairn_track *track)

@@ -19,21 +19,26 @@ enum { ADDRESSES = 20000, WORDS = 512, FRAMES = 64 };
 
 /* ---- one step ---- */
 
+enum { AT = 0x7000000 /* where the copied stacks were */ };
+
+static crn_unwind_memory stack_copy(const uintptr_t *stack, size_t size)
+{
+    return (crn_unwind_memory){.low = AT, .high = AT + size, .shift = (uintptr_t)stack - AT};
+}
+
 /* A function that has popped the caller's frame pointer and returns next. The copy of its stack
  * begins at the stack pointer. */
 static void an_epilogue_has_popped_the_frame_pointer(void **state)
 {
     (void)state;
     uintptr_t stack[] = {0x401000, 0, 0}, slot, saved_at;
-    const uintptr_t at = 0x7000000;
-    crn_unwind_memory memory = {
-        .low = at, .high = at + sizeof stack, .shift = (uintptr_t)stack - at};
-    crn_unwind_frame frame = {.pc = 0x402000, .stack = at, .frame = 0x7777, .interrupted = true};
+    crn_unwind_memory memory = stack_copy(stack, sizeof stack);
+    crn_unwind_frame frame = {.pc = 0x402000, .stack = AT, .frame = 0x7777, .interrupted = true};
     crn_unwind_rule rule = {
         .kind = CRN_UNWIND_STACK, .offset = 8, .saved = CRN_UNWIND_AT_CFA, .saved_offset = -16};
     assert_true(crn_unwind_step(&rule, &memory, &frame, &slot, &saved_at));
     assert_int_equal(frame.pc, 0x401000);
-    assert_int_equal(frame.stack, at + 8);
+    assert_int_equal(frame.stack, AT + 8);
     assert_int_equal(frame.frame, 0x7777);
     assert_int_equal(saved_at, 0);
 }
@@ -43,15 +48,13 @@ static void before_that_it_is_on_the_stack(void **state)
 {
     (void)state;
     uintptr_t stack[] = {0x8888, 0x401000, 0}, slot, saved_at;
-    const uintptr_t at = 0x7000000;
-    crn_unwind_memory memory = {
-        .low = at, .high = at + sizeof stack, .shift = (uintptr_t)stack - at};
-    crn_unwind_frame frame = {.pc = 0x402000, .stack = at, .frame = 0x7777, .interrupted = true};
+    crn_unwind_memory memory = stack_copy(stack, sizeof stack);
+    crn_unwind_frame frame = {.pc = 0x402000, .stack = AT, .frame = 0x7777, .interrupted = true};
     crn_unwind_rule rule = {
         .kind = CRN_UNWIND_STACK, .offset = 16, .saved = CRN_UNWIND_AT_CFA, .saved_offset = -16};
     assert_true(crn_unwind_step(&rule, &memory, &frame, &slot, &saved_at));
     assert_int_equal(frame.frame, 0x8888);
-    assert_int_equal(saved_at, at);
+    assert_int_equal(saved_at, AT);
 }
 
 /* Assembler code keeps its caller's stack pointer in a word of its frame. */
@@ -59,14 +62,12 @@ static void the_callers_stack_pointer_is_stored(void **state)
 {
     (void)state;
     uintptr_t stack[] = {1, 0x7000018, 2, 0x401000, 0}, slot, saved_at;
-    const uintptr_t at = 0x7000000;
-    crn_unwind_memory memory = {
-        .low = at, .high = at + sizeof stack, .shift = (uintptr_t)stack - at};
-    crn_unwind_frame frame = {.pc = 0x402000, .stack = at, .interrupted = true};
+    crn_unwind_memory memory = stack_copy(stack, sizeof stack);
+    crn_unwind_frame frame = {.pc = 0x402000, .stack = AT, .interrupted = true};
     crn_unwind_rule rule = {.kind = CRN_UNWIND_STACK_STORED, .offset = 8};
     assert_true(crn_unwind_step(&rule, &memory, &frame, &slot, &saved_at));
     assert_int_equal(frame.pc, 0x401000);
-    assert_int_equal(frame.stack, at + 0x20);
+    assert_int_equal(frame.stack, AT + 0x20);
 }
 
 /* ---- frames by other registers ---- */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "support/cases.h"
+#include "support/clock.h"
 #include "support/profiles.h"
 
 /* Allowance for the difference between the clocks: 2 % and 200 microseconds. */
@@ -14,19 +15,12 @@ static uint64_t loosened(uint64_t ns)
     return ns + ns / 50 + 200000;
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Computes for a while; returns how long it took. */
 static uint64_t spin(uint64_t ns)
 {
-    uint64_t start = now(), end = start;
+    uint64_t start = now_ns(), end = start;
     while (end - start < ns)
-        end = now();
+        end = now_ns();
     return end - start;
 }
 
@@ -51,17 +45,17 @@ static void time_without_a_thread_is_not_charged(void **state)
     (void)state;
     for (cairn_wall wall = CAIRN_WALL_SAMPLED; wall <= CAIRN_WALL_EXACT; wall++) {
         cairn_options options = with_wall(wall);
-        uint64_t begin = now();
+        uint64_t begin = now_ns();
         setup s = setup_open(&options, 1);
         cairn_lane_hand_over(s.lane);
-        uint64_t owned = now() - begin;
+        uint64_t owned = now_ns() - begin;
         cairn_profile_disable(s.profile);
         cairn_profile_enable(s.profile);
         spin(50000000);
-        begin = now();
+        begin = now_ns();
         cairn_strand_close(cairn_strand_open(s.lane));
         cairn_lane_hand_over(s.lane);
-        assert_between(0, total_of(s.profile).wall, owned + now() - begin);
+        assert_between(0, total_of(s.profile).wall, owned + now_ns() - begin);
         setup_close(&s);
     }
 }
@@ -72,17 +66,17 @@ static void exact_time_goes_to_the_context_that_ran(void **state)
     cairn_options options = with_wall(CAIRN_WALL_EXACT);
     setup s = setup_open(&options, 3);
     uint64_t inside[3] = {0, 0, 0}, outside[3] = {0, 0, 0};
-    uint64_t begin = now();
+    uint64_t begin = now_ns();
     for (int turn = 0; turn < 5; turn++) {
         for (cairn_block block = 1; block <= 3; block++) {
-            uint64_t before = now();
+            uint64_t before = now_ns();
             cairn_enter(s.strand, block);
             inside[block - 1] += spin(block * 2000000);
             cairn_leave(s.strand);
-            outside[block - 1] += now() - before;
+            outside[block - 1] += now_ns() - before;
         }
     }
-    uint64_t elapsed = now() - begin;
+    uint64_t elapsed = now_ns() - begin;
     assert_between(inside[0], cost_at(s.profile, "1").wall, outside[0]);
     assert_between(inside[1], cost_at(s.profile, "2").wall, outside[1]);
     assert_between(inside[2], cost_at(s.profile, "3").wall, outside[2]);
@@ -94,9 +88,9 @@ static void exact_time_sums_to_the_elapsed_time(void **state)
 {
     (void)state;
     cairn_options options = with_wall(CAIRN_WALL_EXACT);
-    uint64_t before = now();
+    uint64_t before = now_ns();
     setup s = setup_open(&options, 10);
-    uint64_t start = now();
+    uint64_t start = now_ns();
     for (int i = 0; i < 200000; i++) {
         cairn_enter(s.strand, 1 + (cairn_block)(i % 10));
         cairn_replace(s.strand, 1 + (cairn_block)(i % 7));
@@ -104,9 +98,9 @@ static void exact_time_sums_to_the_elapsed_time(void **state)
             cairn_leave(s.strand);
     }
     cairn_strand_unwind(s.strand, 0);
-    uint64_t end = now();
+    uint64_t end = now_ns();
     uint64_t total = total_of(s.profile).wall;
-    uint64_t after = now();
+    uint64_t after = now_ns();
     assert_between(end - start, total, after - before);
     setup_close(&s);
 }
@@ -122,15 +116,15 @@ static void time_belongs_to_the_strand_that_runs(void **state)
     cairn_enter(other, 2);
     uint64_t inside[2] = {0, 0}, outside[2] = {0, 0};
     for (int turn = 0; turn < 10; turn++) {
-        uint64_t before = now();
+        uint64_t before = now_ns();
         cairn_strand_switch(s.strand);
         inside[0] += spin(1000000);
         cairn_strand_switch(other);
-        uint64_t between = now();
+        uint64_t between = now_ns();
         inside[1] += spin(2000000);
         cairn_strand_switch(s.strand);
-        outside[1] += now() - between;
-        outside[0] += now() - before;
+        outside[1] += now_ns() - between;
+        outside[0] += now_ns() - before;
         cairn_strand_switch(other);
     }
     assert_true(loosened(cost_at(s.profile, "1").wall) >= inside[0]);
@@ -146,7 +140,7 @@ static void no_time_passes_while_off(void **state)
     for (size_t i = 0; i < COUNT(walls); i++) {
         cairn_options options = with_wall(walls[i]);
         options.sample_period_ns = 200000;
-        uint64_t before = now(), off = 0;
+        uint64_t before = now_ns(), off = 0;
         setup s = setup_open(&options, 2);
         for (int turn = 0; turn < 10; turn++) {
             cairn_enter(s.strand, 1);
@@ -156,7 +150,7 @@ static void no_time_passes_while_off(void **state)
             cairn_leave(s.strand);
         }
         uint64_t total = total_of(s.profile).wall;
-        assert_true(total <= loosened(now() - before - off));
+        assert_true(total <= loosened(now_ns() - before - off));
         setup_close(&s);
     }
 }
@@ -169,7 +163,7 @@ static void time_never_runs_backwards(void **state)
         cairn_options options = with_wall(walls[i]);
         options.sample_period_ns = 100000;
         setup s = setup_open(&options, 2);
-        uint64_t start = now(), last = 0;
+        uint64_t start = now_ns(), last = 0;
         for (int turn = 0; turn < 300; turn++) {
             cairn_enter(s.strand, 1);
             spin(50000);
@@ -178,7 +172,7 @@ static void time_never_runs_backwards(void **state)
             assert_true(total + last / 50 + 2000 >= last); /* the calibration settles */
             last = total;
         }
-        assert_true(last <= loosened(now() - start) + 1000000);
+        assert_true(last <= loosened(now_ns() - start) + 1000000);
         setup_close(&s);
     }
 }
@@ -190,9 +184,9 @@ static void sampled_time_sums_to_the_elapsed_time(void **state)
     (void)state;
     cairn_options options = with_wall(CAIRN_WALL_SAMPLED);
     options.sample_period_ns = 500000;
-    uint64_t before = now();
+    uint64_t before = now_ns();
     setup s = setup_open(&options, 2);
-    uint64_t start = now();
+    uint64_t start = now_ns();
     for (int turn = 0; turn < 2000; turn++) {
         cairn_enter(s.strand, 1);
         spin(30000);
@@ -202,7 +196,7 @@ static void sampled_time_sums_to_the_elapsed_time(void **state)
         cairn_leave(s.strand);
     }
     cairn_profile_disable(s.profile); /* charges the rest */
-    uint64_t end = now();
+    uint64_t end = now_ns();
     uint64_t total = total_of(s.profile).wall;
     assert_true(total <= loosened(end - before));
     /* A sampler that gets no time to run cannot be helped; one that loses time can. */

@@ -18,7 +18,7 @@
 #include "support/again.h"
 #include "support/cases.h"
 
-enum { EACH = 200, WRONG = 9 };
+enum { EACH = 200 };
 
 static atomic_int running;
 static int left = 1000; /* times that a job has itself done again */
@@ -119,12 +119,6 @@ static void *wait_to_be_cancelled(void *data)
     while (!SANITIZED)
         pause();
     return PTHREAD_CANCELED;
-}
-
-static void check(bool right)
-{
-    if (!right)
-        _exit(WRONG);
 }
 
 static void create_and_join(void)
@@ -233,22 +227,9 @@ static void join_many(void)
         check(pthread_join(threads[i], NULL) == 0);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} roles[] = {{"wrap", wrap_some}, {"resubmit", resubmit}, {"join", create_and_join},
-             {"mix", mix_joins},  {"fork", fork_between}, {"many", join_many}};
-
-static int play(const char *name)
-{
-    alarm(120);
-    for (size_t i = 0; i < COUNT(roles); i++)
-        if (strcmp(name, roles[i].name) == 0) {
-            roles[i].run();
-            return 0;
-        }
-    return WRONG;
-}
+static const again_role roles[] = {{"wrap", wrap_some},       {"resubmit", resubmit},
+                                   {"join", create_and_join}, {"mix", mix_joins},
+                                   {"fork", fork_between},    {"many", join_many}};
 
 static void a_wrapped_job_belongs_to_its_wrapper(void **state)
 {
@@ -342,6 +323,6 @@ int main(int count, char **arguments)
         cmocka_unit_test(each_that_is_joined_was_waited_for),
     };
     if (count > 1)
-        return play(arguments[1]);
+        return again_play(roles, COUNT(roles), arguments[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
