@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +43,11 @@ static void read_command(int process, char *command, size_t size)
 
 static void until_told(crn_outside *outside, uint64_t for_ns)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = stop}, before[3];
+    crn_run_end_signals before;
     sampled = outside;
-    for (int i = 0; i < 3; i++)
-        sigaction(numbers[i], &action, &before[i]);
+    crn_run_catch_end(stop, &before);
     crn_outside_run(outside, for_ns);
-    for (int i = 0; i < 3; i++)
-        sigaction(numbers[i], &before[i], NULL);
+    crn_run_catch_no_end(&before);
     sampled = NULL;
 }
 

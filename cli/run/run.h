@@ -6,6 +6,7 @@
 #define CRN_CLI_RUN_RUN_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,6 +86,15 @@ void crn_run_captures_free(crn_list *captures);
 /* Merges the sampled captures of all processes into run->sampled, each below a block for its
  * program, and deletes the merged files. Returns false if there are none. Prints errors. */
 bool crn_run_merge(const crn_run *run, const struct timespec *since);
+
+/* Actions of the signals by which a user ends a command: SIGINT, SIGTERM and SIGHUP. */
+typedef struct crn_run_end_signals {
+    struct sigaction actions[3];
+} crn_run_end_signals;
+
+/* Has these signals call `handler`; stores in `before` how to undo that. */
+void crn_run_catch_end(void (*handler)(int number), crn_run_end_signals *before);
+void crn_run_catch_no_end(const crn_run_end_signals *before);
 
 /* Returns true if the name contains %p, the pid: each process has its own file. */
 bool crn_run_is_pattern(const char *output);

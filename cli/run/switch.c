@@ -15,8 +15,8 @@
 
 #include <cairn/host.h>
 
-#include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/common/clock.h"
 #include "cli/common/output.h"
 
 /* A process that can be switched. */
@@ -82,13 +82,6 @@ static void tell(int number)
     told = 1;
 }
 
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void wait_a_moment(double most_s)
 {
     const double step_s = 0.02;
@@ -102,20 +95,17 @@ static void wait_a_moment(double most_s)
  * more. Returns false in the last case. */
 static bool wait_until_told(switched *at, uint64_t for_ns)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = tell}, before[3];
-    double until = now_s() + (double)for_ns * 1e-9;
+    crn_run_end_signals before;
+    double until = crn_cli_clock_s(CLOCK_MONOTONIC) + (double)for_ns * 1e-9;
     uint32_t captures = at->page.captures;
     told = 0;
-    for (int i = 0; i < 3; i++)
-        sigaction(numbers[i], &action, &before[i]);
+    crn_run_catch_end(tell, &before);
     bool there = true;
-    while (there && !told && (!for_ns || now_s() < until)) {
-        wait_a_moment(for_ns ? until - now_s() : 1);
+    while (there && !told && (!for_ns || crn_cli_clock_s(CLOCK_MONOTONIC) < until)) {
+        wait_a_moment(for_ns ? until - crn_cli_clock_s(CLOCK_MONOTONIC) : 1);
         there = look(at) && at->page.captures == captures;
     }
-    for (int i = 0; i < 3; i++)
-        sigaction(numbers[i], &before[i], NULL);
+    crn_run_catch_no_end(&before);
     return there;
 }
 
@@ -124,10 +114,10 @@ static bool wait_until_told(switched *at, uint64_t for_ns)
 static bool wait_for_capture(switched *at, uint32_t captures)
 {
     const double most_s = 30;
-    double until = now_s() + most_s;
-    while (look(at) && at->page.captures == captures && now_s() < until)
+    double until = crn_cli_clock_s(CLOCK_MONOTONIC) + most_s;
+    while (look(at) && at->page.captures == captures && crn_cli_clock_s(CLOCK_MONOTONIC) < until)
         wait_a_moment(1);
-    return now_s() < until;
+    return crn_cli_clock_s(CLOCK_MONOTONIC) < until;
 }
 
 /* ---- the capture ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a program, waits for its end, and passes on signals.
+ * Runs a program, waits for its end, and passes on signals. Catches signals that end a command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,4 +92,22 @@ int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status)
     for (int i = 0; i < PASSED_ON; i++)
         sigaction(passed_on[i], &before[i], NULL);
     return child > 0 && !watched ? -1 : reason;
+}
+
+/* ---- the end of a command ---- */
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { END_SIGNALS = sizeof end_signals / sizeof *end_signals };
+
+void crn_run_catch_end(void (*handler)(int number), crn_run_end_signals *before)
+{
+    struct sigaction action = {.sa_handler = handler};
+    for (int i = 0; i < END_SIGNALS; i++)
+        sigaction(end_signals[i], &action, &before->actions[i]);
+}
+
+void crn_run_catch_no_end(const crn_run_end_signals *before)
+{
+    for (int i = 0; i < END_SIGNALS; i++)
+        sigaction(end_signals[i], &before->actions[i], NULL);
 }

@@ -151,8 +151,7 @@ static cairn_error start_threads(cairn_profile *profile)
     if ((!spans || crn_preparer_start(profile)) &&
         (!profile->has_off_core || crn_off_core_start(profile)))
         return CAIRN_OK;
-    crn_helper_stop(&profile->sampler.helper);
-    crn_helper_stop(&profile->preparer);
+    crn_profile_stop_threads(profile);
     return CAIRN_E_THREAD;
 }
 
