@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-/* What libcairn-alloc adds to a lane. libcairn calls `closed` before it frees the lane, perhaps in
- * a child of fork and with locks held. */
+/* The part of a lane that belongs to libcairn-alloc. libcairn calls `closed` before it frees the
+ * lane, perhaps in a child of fork and with locks held. */
 typedef struct cairn_priv_follower {
     void (*closed)(struct cairn_priv_follower *follower);
 } cairn_priv_follower;

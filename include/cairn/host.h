@@ -189,8 +189,8 @@ CAIRN_API void cairn_priv_period_ask_end(void);
  * Call it once in each thread and period. Not signal safe. */
 CAIRN_API cairn_strand *cairn_priv_period_follow(bool on);
 
-/* What `cairn attach` reads of a process that can be switched, from the begin of a private mapping
- * that the list of its mappings names CAIRN_PRIV_SWITCH_NAME. */
+/* State of a process that can be switched, for `cairn attach`. It is at the begin of a private
+ * mapping that the list of the process's mappings names CAIRN_PRIV_SWITCH_NAME. */
 #define CAIRN_PRIV_SWITCH_NAME "/memfd:cairn-switch"
 #define CAIRN_PRIV_SWITCH_MAGIC UINT64_C(0x316863746977530a)
 typedef struct cairn_priv_switch {

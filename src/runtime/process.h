@@ -66,7 +66,7 @@ void crn_process_options_in_memory(cairn_options *options, const char **wrong);
 /* Returns the path with %p replaced by the process's number; free it. */
 char *crn_process_named(const char *path);
 
-/* What period.c does for a process that has had a period. */
+/* Functions of period.c that a process calls if it has had a period. */
 typedef struct crn_process_periods {
     void (*begin_child)(void); /* in a child of fork */
     /* At the process's end, the first without the lock, the second under it. The second writes the

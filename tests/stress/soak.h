@@ -54,7 +54,7 @@ typedef struct soak_time {
     uint64_t wall, cpu;
 } soak_time;
 
-/* What a lane has recorded: figures that add up. */
+/* Figures of a lane's records, which add up. */
 typedef struct soak_figures {
     uint64_t calls, ticks, user[REFERENCE_USER_METRICS]; /* made while recording was on */
     uint64_t roots;                      /* of the calls, strands that were opened */
@@ -93,7 +93,7 @@ typedef struct soak_block {
     bool counted;
 } soak_block;
 
-/* What lanes pass to each other. */
+/* Tokens and blocks that lanes pass to each other. */
 typedef struct soak_shared {
     pthread_mutex_t lock; /* protects the two below */
     soak_token tokens[SOAK_PASSED];
@@ -109,7 +109,7 @@ typedef struct soak_adopted {
     bool none;                       /* there was no token */
 } soak_adopted;
 
-/* What a lane's thread and its reference tell each other about the hand-offs of a round. */
+/* Hand-offs of a round, as a lane's thread and its reference tell each other. */
 typedef struct soak_journal {
     soak_adopted *adopted; /* by the thread */
     unsigned adopted_count, adopted_seen;

@@ -44,7 +44,7 @@ int plugin_is_GPL_compatible;
 
 namespace {
 
-/* What paths.py says of a call site or a function. */
+/* A number from paths.py for a call site or a function. */
 struct number {
     char kind; /* 'a': add, 'p': push, 'f': a function's own */
     unsigned HOST_WIDE_INT value;
