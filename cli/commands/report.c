@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/report/arguments.h"
 #include "commands.h"
@@ -74,9 +75,7 @@ static void check(struct argp_state *state)
 /* Refuses --html CAPTURE, which lacks the name of the page. */
 static void refuse_capture(struct argp_state *state, const crn_option *option, char *value)
 {
-    static const char ending[] = ".cairn";
-    size_t length = strlen(value), its = sizeof ending - 1;
-    if (length > its && strcmp(value + length - its, ending) == 0)
+    if (crn_path_ends(value, ".cairn"))
         argp_error(state, "--%s needs a file name before the capture, as in --%s=page.html %s",
                    option->name, option->name, value);
 }

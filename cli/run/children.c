@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "profile/profile.h"
 #include "run.h"
@@ -27,7 +28,7 @@ static char *pattern_of(const char *output)
     static const char suffix[] = ".cairn", digits[] = "[0-9]*";
     size_t length = strlen(output), end = sizeof suffix - 1;
     bool is = crn_run_is_pattern(output);
-    bool has = !is && length > end && strcmp(output + length - end, suffix) == 0;
+    bool has = !is && crn_path_ends(output, suffix);
     char *pattern = crn_calloc(length + 2, sizeof digits), *at = pattern;
     for (size_t i = 0; i < length - (has ? end : 0); i++) {
         if (is && strncmp(output + i, own_number, sizeof own_number - 1) == 0) {

@@ -19,8 +19,8 @@ enum {
     LARGE = 1 << 13, /* larger allocations are mapped on their own, so that outgrown tables do not
                         stay in lists */
     CLASSES = 9 * STEPS,
-    POPULATED = 1 << 15,
-    CHUNK = 1 << 16, /* allocations are cut from chunks; also their alignment */
+    POPULATED = 1 << 15, /* bytes */
+    CHUNK = 1 << 16,     /* allocations are cut from chunks; also their alignment */
     PAGE = 4096,
     ADDRESS_BITS = 48
 };

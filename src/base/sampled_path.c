@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 
 char *crn_sampled_path(const char *capture)
 {
     static const char suffix[] = ".cairn", sampled[] = ".sampled";
     size_t length = strlen(capture), end = sizeof suffix - 1;
-    bool has = length > end && strcmp(capture + length - end, suffix) == 0;
+    bool has = crn_path_ends(capture, suffix);
     size_t size = length + sizeof sampled + sizeof suffix;
     char *path = crn_calloc(size, 1);
     snprintf(path, size, "%.*s%s%s", (int)(length - (has ? end : 0)), capture, sampled, suffix);

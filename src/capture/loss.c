@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 enum {
-    ENTRIES = 1 << 14, /* a power of two */
-    PROBES = 64,       /* number of entries for a reservation to choose from; if all are taken, it
-                          gets none */
-    SPARE = 1 << 20,
+    ENTRIES = 1 << 14,  /* a power of two */
+    PROBES = 64,        /* number of entries for a reservation to choose from; if all are taken, it
+                           gets none */
+    SPARE = 1 << 20,    /* bytes: crn_capture_reserve_spare */
     NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space that share a hash: a small process
                            then uses adjacent entries */
 };

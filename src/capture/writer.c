@@ -71,6 +71,7 @@ static uint64_t append(int file, uint64_t at, uint64_t least, uint64_t more)
     return enough || crn_file_append(file, at, least) ? least : 0;
 }
 
+/* Grows the file by `size` bytes or more. */
 static cairn_error allocate(crn_capture *capture, uint64_t size)
 {
     if (capture->refused_size && size >= capture->refused_size)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "capture/loss.h"
 #include "runtime/off_core.h"
 #include "runtime/runtime.h"
@@ -27,11 +28,11 @@ char *crn_child_path(const char *origin)
 {
     enum { DIGITS = 64, TRIES = 100 };
     static const char suffix[] = ".cairn";
-    size_t length = strlen(origin), end = sizeof suffix - 1;
+    size_t length = strlen(origin);
     char *path = crn_try_calloc(length + DIGITS, 1);
     if (!path)
         return NULL;
-    const char *last = length > end && !strcmp(origin + length - end, suffix) ? suffix : "";
+    const char *last = crn_path_ends(origin, suffix) ? suffix : "";
     int stem = (int)(length - strlen(last));
     struct stat status;
     snprintf(path, length + DIGITS, "%.*s.%d%s", stem, origin, (int)getpid(), last);
