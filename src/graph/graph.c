@@ -93,13 +93,12 @@ static bool edges_are_many(const crn_graph *graph)
 __attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
-    uint64_t more = entries * (entries * 4 <= EDGES_ROOMY ? 4 : 2);
     crn_cached_edge *before = graph->hot.edge_cache,
-                    *edge_cache = crn_try_table(more * sizeof *edge_cache);
+                    *edge_cache = crn_try_table(entries * 2 * sizeof *edge_cache);
     if (!edge_cache)
         return; /* the old cache still works */
     graph->hot.edge_cache = edge_cache;
-    graph->hot.edge_cache_mask = more - 1;
+    graph->hot.edge_cache_mask = entries * 2 - 1;
     for (uint64_t i = 0; i < entries; i++)
         if (before[i].key)
             edge_cache_put(graph, before[i]);
