@@ -158,11 +158,14 @@ static void do_enter(context *context)
 static void do_escape(context *context)
 {
     crn_top_choice *choice = context->choice;
-    if (choice->help)
+    if (choice->help) {
         choice->help = false;
-    else if (*choice->filter)
+    } else if (*choice->filter) {
+        /* The cursor follows its row also if that was the first of the filtered rows. */
+        const crn_top_row *row = row_at_cursor(context);
+        choice->selected = row ? row->identity : choice->selected;
         choice->filter[0] = 0;
-    else if (choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_SOURCE) {
+    } else if (choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_SOURCE) {
         show(choice, choice->back);
         if (choice->back == CRN_TOP_SELF)
             choice->sort = CRN_TOP_BY_SELF;

@@ -385,9 +385,15 @@ static void the_cursor_stays_with_its_row(void **state)
     assert_int_equal(choice.cursor, 0);
     crn_top_key(&choice, &look, &rows, 10, CRN_KEY_END);
     assert_int_equal(choice.cursor, 3);
-    snprintf(choice.filter, sizeof choice.filter, "b");
+    snprintf(choice.filter, sizeof choice.filter, "d");
     remake(&rows, &look, &choice); /* its row is gone */
     assert_int_equal(choice.cursor, 0);
+    uint64_t filtered = rows.rows[0].identity;
+    crn_top_key(&choice, &look, &rows, 10, CRN_KEY_ESCAPE); /* ends the filter */
+    remake(&rows, &look, &choice);
+    assert_int_equal(rows.count, 4);
+    assert_int_equal(rows.rows[choice.cursor].identity, filtered);
+    assert_int_not_equal(choice.cursor, 0);
     crn_top_rows_free(&rows);
     crn_top_look_free(&look);
 }
