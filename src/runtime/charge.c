@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges time to contexts, on the lane's owner.
+ * Charges time to contexts. The thread that owns a lane charges the lane's time.
  *
- * If a lane has no events, the sampler writes a *promise* to the file (sampler.c): which context
- * will be charged, and up to when. Readers of a live file add promised time to charged time. So
- * that they count nothing twice, `settled` is odd while both change, and promised time is charged
- * to the promise's context, whatever ran afterwards. Promises change only with the lane's time
- * locked. If it is locked already, the sampler skips the lane, and the owner leaves a requested
- * sample for its next event.
+ * While the owner has no events, the sampler writes a *promise* to the file (sampler.c): which
+ * context will be charged, and up to when. Readers of a live file add promised time to charged
+ * time. They count no time twice, because
+ * - `settled` is odd while the owner charges time and clears promises;
+ * - the owner charges promised time to the promise's context, whatever ran afterwards.
+ *
+ * The sampler and the owner change promises only under the lane's lock (crn_lane_lock). If the
+ * owner holds the lock, the sampler skips the lane in this round. If the sampler holds it, the
+ * owner takes the requested sample at its next event.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -127,7 +130,8 @@ void crn_lane_charge_now(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges up to the last request, whose CPU time is the previous owner's. */
+/* Charges time up to the last request for a sample. The request's CPU time is that of the previous
+ * owner. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
