@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tag of a lane's graph, and caches from contexts of other lanes to its records.
+ * The tag of a lane's graph, and caches that translate contexts of other lanes to its records.
  */
 #include "base/memory.h"
 #include "runtime/siblings.h"
 #include "runtime/translation.h"
 
-/* Returns a tag that differs between graphs, because FACTOR is odd, and from numbers that programs
- * usually store: a leave without an enter reads any word in place of a saved caller. */
+/* Returns the tag. Graphs have different tags, because FACTOR is odd. MASK makes a tag differ from
+ * numbers that programs usually store, because a leave without an enter takes any word in the
+ * function's frame for a saved caller. */
 uint64_t crn_graph_tag(const cairn_lane *lane)
 {
     enum { FACTOR = 0x5bd1e995, MASK = 0x2b7e1516 };
     return ((lane->serial * FACTOR) ^ MASK) << 32;
 }
 
-/* A cache that leads from contexts of another lane to records of this lane. */
+/* A cache that translates contexts of another lane to records of this lane with the same path. */
 struct crn_crossing {
     uint64_t from; /* serial number of the other lane */
     crn_translation translation;

@@ -16,13 +16,14 @@ void crn_siblings_begin_child(void);
 bool crn_siblings_join(cairn_profile *profile, cairn_profile *other);
 void crn_siblings_leave(cairn_profile *profile);
 
-/* Copies blocks that the profile lacks from its siblings; copies its blocks to siblings that lack
- * them. Under the lock of siblings. */
+/* Copies the blocks that the profile lacks from its siblings. Returns false if it still lacks some.
+ * Under the lock of siblings. */
 bool crn_siblings_catch_up(cairn_profile *profile);
+/* Copies the profile's blocks to siblings that lack them. Under the lock of siblings. */
 void crn_siblings_tell(cairn_profile *profile);
 
 /* Returns the strand that currently runs in place of `strand`; `strand` itself if it is not
- * redirected. */
+ * redirected to another profile. */
 cairn_strand *crn_strand_innermost(cairn_strand *strand);
 
 /* Returns the lane that `lane` stands in for; `lane` itself if it is no stand-in. */
@@ -58,8 +59,8 @@ cairn_lane *crn_redirect_end_lane(cairn_lane *lane);
  * contexts. */
 void crn_redirect_forget(cairn_lane *lane);
 
-/* Returns the cache that leads from contexts of `from` to records of `to`. NULL without memory.
- */
+/* Returns the cache that translates contexts of `from` to records of `to` with the same path. Makes
+ * the cache if `to` has none for `from`. Returns NULL without memory. */
 struct crn_translation *crn_crossing_find(const cairn_lane *from, cairn_lane *to);
 
 #endif
