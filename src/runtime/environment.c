@@ -304,7 +304,7 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
     return true;
 }
 
-/* Spans would stay in memory from one period to the next. */
+/* Switches spans off: they would stay in memory from one period to the next. */
 void crn_process_options_in_memory(cairn_options *options, const char **wrong)
 {
     *wrong = NULL;

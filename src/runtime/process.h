@@ -20,9 +20,10 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 
-/* State of a thread. busy: the thread is opening the profile or a strand, and gets no strand in
- * between. over: its strand has ended. ours: a thread of the runtime, without a strand. creating:
- * the thread is creating a thread of the runtime. */
+/* State of a thread. busy: the thread gets no strand now, because it opens the profile or a strand,
+ * or holds a lock of the runtime. over: it gets no strand any more, because its strand has ended or
+ * there was no memory for one. ours: it is a thread of the runtime and gets no strand. creating: it
+ * creates a thread of the runtime. */
 typedef struct crn_own_thread {
     bool busy, over, ours, creating;
     cairn_strand *parked; /* the strand, while no period is recorded (period.c) */
@@ -61,7 +62,8 @@ void crn_process_show(cairn_profile *shown);
 /* Opens a profile in memory, by the options of the environment. Under the lock. */
 cairn_profile *crn_process_open_in_memory(void);
 
-/* Like crn_process_options, for a profile in memory. */
+/* Like crn_process_options, for a profile in memory: chooses no path, and switches spans and their
+ * histograms off. */
 void crn_process_options_in_memory(cairn_options *options, const char **wrong);
 /* Returns the path with %p replaced by the process's number; free it. */
 char *crn_process_named(const char *path);
@@ -69,9 +71,9 @@ char *crn_process_named(const char *path);
 /* Functions of period.c that a process calls if it has had a period. */
 typedef struct crn_process_periods {
     void (*begin_child)(void); /* in a child of fork */
-    /* At the process's end, the first without the lock, the second under it. The second writes the
-     * capture of the present period; returns false if there is none. */
-    void (*end_helper)(void);
+    void (*end_helper)(void);  /* at the process's end, without the lock */
+    /* At the process's end, after end_helper, under the lock. Writes the capture of the current
+     * period; returns false if no period is recorded. */
     bool (*end)(void);
 } crn_process_periods;
 
