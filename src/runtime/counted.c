@@ -167,8 +167,9 @@ cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, u
     return CAIRN_OK;
 }
 
-/* Makes the lane's cache, or replaces it by an empty cache of twice the size after as many
- * insertions as it has entries. Returns false if the lane has no cache, for lack of memory. */
+/* Makes the lane's cache of counters and nodes if it has none. A full cache is replaced: when as
+ * many entries were inserted as the cache has, an empty cache of twice the size takes its place,
+ * unless it has the largest size. Returns false if the lane has no cache, for lack of memory. */
 static bool make_nodes(cairn_lane *lane)
 {
     struct crn_counted *counted = lane->counted;

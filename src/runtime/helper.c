@@ -12,7 +12,7 @@
 
 enum {
     STACK_SIZE = 256 * 1024,
-    LOOK_NS = 20 * 1000 * 1000 /* ns between checks whether the program has ended, at least */
+    LOOK_NS = 20 * 1000 * 1000 /* least ns between checks whether the program has ended */
 };
 
 /* ---- number of helper threads ---- */
@@ -121,7 +121,8 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     return started;
 }
 
-/* Waits for a wake-up until `until`, without the lock. Returns true if woken. */
+/* Waits for a wake-up, at most until `until`. Releases the helper's lock while it waits. Returns
+ * true if woken. */
 static bool wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),

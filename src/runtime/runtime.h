@@ -201,7 +201,8 @@ struct cairn_lane {
     cairn_priv_span *spans_end; /* end of the chunk being written */
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
-    struct crn_core_watch *off_core;      /* off_core.c; used by the off-core thread alone */
+    struct crn_core_watch *off_core;      /* the off-core thread's data about the owner; only that
+                                             thread uses it; NULL before its first look */
     struct crn_sample_space *samples;     /* sample_moments.c; NULL before the first */
     struct crn_counted *counted;          /* counter trees: counted.c */
     struct cairn_priv_follower *follower; /* libcairn-alloc's part of the lane (cairn/alloc.h) */

@@ -156,7 +156,8 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);
 
-/* If `trace` is 0 0, as it began in this process or an ancestor, sets its id and returns true. */
+/* Sets the trace id `trace` to the profile's own and returns true if both words are 0: the trace
+ * began in this process or an ancestor. Otherwise leaves it as it is and returns false. */
 bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2]);
 
 /* Returns the profile's clock. With exact wall time returns the last event's reading, so that spans
@@ -176,7 +177,7 @@ uint32_t crn_spans_innermost(const cairn_strand *strand);
 
 /* ---- durations: timing.c ---- */
 
-/* Data of an open span for histograms and CPU time, which its record lacks. */
+/* What histograms and CPU time need to know of an open span, beyond the span's record. */
 typedef struct crn_timing {
     uint64_t start;     /* clock; 0: not known */
     uint64_t children;  /* total duration of its children on the strand */
@@ -189,8 +190,9 @@ typedef struct crn_timing {
 void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start);
 void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end);
 
-/* Has the innermost open span, when it ends, counted in the histogram for this value of an
- * attribute, if the program asked for one (cairn_key_split). A `text` has `value` bytes. */
+/* Adds the histogram for this value of an attribute to those that will count the innermost open
+ * span at its end. Does nothing unless the program asked for such histograms (cairn_key_split).
+ * `value` is the length of `text`, if `text` is not NULL. */
 void crn_timing_attribute(cairn_strand *strand, crn_histogram_kind kind, cairn_key key,
                           uint64_t value, const char *text);
 
