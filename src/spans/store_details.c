@@ -19,7 +19,7 @@ typedef struct detail_walk {
     uint32_t line;                 /* bytes of its text so far */
 } detail_walk;
 
-/* Returns the span with a span name, CRN_SPAN_NONE if the store lacks it. */
+/* Returns the span with that span name; CRN_SPAN_NONE if the store lacks it. */
 static uint32_t span_named(const crn_store_opening *opening, uint64_t name)
 {
     const crn_span_store *store = opening->store;
@@ -59,7 +59,8 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
     }
 }
 
-/* Adds a counter's value. Ignores NaN and infinity, of a damaged file or a division by 0. */
+/* Adds a counter's value. Ignores NaN and infinity: the file is damaged, or the program divided
+ * by 0. */
 static void add_counter(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -72,7 +73,7 @@ static void add_counter(crn_store_opening *opening, uint32_t span, const crn_dis
         (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
 
-/* Adds an event. Without a stored text, add_line adds its text later. */
+/* Adds an event. If its text is not in the table of strings, the next details have it: add_line. */
 static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -102,8 +103,8 @@ static void end_line(crn_store_opening *opening, const detail_walk *walk)
             crn_intern(store->texts, opening->line, strnlen(opening->line, walk->line));
 }
 
-/* Adds a weight. Ignores values below 1, of a damaged file. Of several weights of a span the last
- * counts. */
+/* Adds a weight. Ignores values below 1 or from 2^62 on, which only a damaged file has. Of several
+ * weights of a span the last counts. */
 static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
