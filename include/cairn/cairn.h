@@ -111,10 +111,10 @@ typedef enum cairn_error {
     CAIRN_E_FORMAT = 6,    /* the file is not a capture, or is damaged */
     CAIRN_E_VERSION = 7,   /* the capture was written by a newer version */
     CAIRN_E_TRUNCATED = 8, /* the capture is cut short before its tables */
-    CAIRN_E_THREAD = 9,    /* the sampling thread cannot be started */
+    CAIRN_E_THREAD = 9,    /* a thread or timer of Cairn cannot run */
     CAIRN_E_FORKED = 10,   /* after a fork: this process has no capture yet */
     CAIRN_E_READ = 11,     /* the file cannot be read */
-    CAIRN_E_LIMIT = 12,    /* more blocks, metrics or lanes than the format holds */
+    CAIRN_E_LIMIT = 12,    /* the format holds no more blocks, texts or counters */
     CAIRN_E_LOST = 13      /* the file was truncated, or could not be written (cairn_catch_fault) */
 } cairn_error;
 

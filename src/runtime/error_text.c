@@ -24,7 +24,8 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_TRUNCATED:
         return "the capture is truncated before its tables; copy it again";
     case CAIRN_E_THREAD:
-        return "the sampling thread cannot be started; raise the limit on processes";
+        return "a thread or timer of Cairn cannot run; raise the limits on processes and pending "
+               "signals, or leave a real-time signal free";
     case CAIRN_E_FORKED:
         return "the capture is the parent's; this process makes its own at its first event";
     case CAIRN_E_READ:
@@ -33,7 +34,7 @@ const char *cairn_error_text(cairn_error error)
         return "the capture's file was truncated or has no space for a copied block; keep it as it "
                "is while it is recorded";
     case CAIRN_E_LIMIT:
-        return "more blocks, metrics or lanes than the format holds; define fewer";
+        return "the format holds no more blocks, texts or counters; define fewer";
     }
     return "an unknown error; the library is older than its caller";
 }
