@@ -156,8 +156,8 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);
 
-/* Sets the trace id `trace` to the profile's own and returns true if both words are 0: the trace
- * began in this process or an ancestor. Otherwise leaves it as it is and returns false. */
+/* Sets `trace` to the profile's trace id and returns true if both words of `trace` are 0: then the
+ * trace began in this process or an ancestor. Otherwise returns false. */
 bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2]);
 
 /* Returns the profile's clock. With exact wall time returns the last event's reading, so that spans
