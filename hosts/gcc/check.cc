@@ -193,7 +193,7 @@ void checker::leave(stack &stack, const gimple *marker)
 {
     bool tail = crn_marker_of(marker) == CRN_MARKER_TAIL;
     if (stack.now != INSIDE || stack.frames.is_empty())
-        fail(marker, "leave of a frame that is not on the stack");
+        fail(marker, "leave without a frame on the stack, or before restore");
     else if (stack.hidden == (int)stack.frames.length())
         fail(marker, "leave of a frame, while on some path another one is above it");
     else if (stack.find(crn_marker_height(marker)) != (int)stack.frames.length() - 1)
@@ -209,9 +209,9 @@ void checker::restore(stack &stack, const gimple *marker)
 {
     int found = stack.find(crn_marker_height(marker));
     if ((stack.now != INSIDE && stack.now != RECEIVED) || stack.frames.is_empty())
-        fail(marker, "restore of a frame that is not on the stack");
+        fail(marker, "restore without a frame on the stack");
     else if (found < 0)
-        fail(marker, "restore of another frame than the one on the stack");
+        fail(marker, "restore of a frame that is not on the stack");
     stack.cut(found + 1);
     if (stack.hidden > found)
         stack.hidden = -1;
