@@ -18,7 +18,7 @@ _Static_assert(offsetof(cairn_priv_strand, leave_tag) == CRN_STRAND_LEAVE_TAG, "
 _Static_assert(offsetof(cairn_priv_lane, base) == CRN_LANE_BASE, "lane base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
 _Static_assert(offsetof(cairn_priv_record, block) == CRN_RECORD_BLOCK, "a record's block");
-_Static_assert(offsetof(cairn_priv_record, callees) == CRN_RECORD_CALLEES, "its callees");
+_Static_assert(offsetof(cairn_priv_record, callees) == CRN_RECORD_CALLEES, "a record's callees");
 _Static_assert((uint32_t)(sizeof(cairn_priv_record) / 8 * CRN_RECORD_WORDS_INVERSE) == 1,
                "node offsets are divided by the words of a record");
 _Static_assert(CAIRN_PRIV_CALLEES == 5, "the callee's index");
@@ -28,9 +28,10 @@ _Static_assert(sizeof(crn_site) == 64, "a site");
 _Static_assert(offsetof(crn_site, block) == CRN_SITE_BLOCK, "a site's block");
 _Static_assert(offsetof(crn_site, callee_offset) == CRN_SITE_CALLEE, "a site's callee");
 _Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
-_Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
+_Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block),
+               "a packed site's block");
 _Static_assert(offsetof(crn_packed_site, inline_cache) == CRN_SITE_INLINE_CACHE,
-               "its inline_cache");
+               "a packed site's inline_cache");
 _Static_assert(sizeof(cairn_priv_cache_entry) == 8 && offsetof(cairn_priv_cache_entry, from) == 0,
                "a cache entry");
 _Static_assert(CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry) ==
@@ -41,7 +42,7 @@ _Static_assert(offsetof(cairn_priv_strand, inline_cache) == CRN_STRAND_INLINE_CA
                "strand inline_cache");
 _Static_assert(offsetof(cairn_priv_lane, inline_cache) == CRN_LANE_INLINE_CACHE,
                "lane inline_cache");
-_Static_assert(offsetof(crn_packed_site, line) == offsetof(crn_site, line), "which it is");
+_Static_assert(offsetof(crn_packed_site, line) == offsetof(crn_site, line), "a site's line");
 _Static_assert(offsetof(cairn_priv_lane, edge_cache) == CRN_LANE_EDGE_CACHE, "lane edge_cache");
 _Static_assert(offsetof(cairn_priv_lane, host_counters) == CRN_LANE_HOST_COUNTERS,
                "lane host_counters");
@@ -61,6 +62,7 @@ _Static_assert(CAIRN_PRIV_BLOCK_COUNTED == CRN_BLOCK_COUNTED &&
 _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTERS_TO_NODE_OFFSETS,
                "CRN_COUNTERS_TO_NODE_OFFSETS");
 _Static_assert(sizeof(cairn_priv_cached_edge) == 1 << CRN_EDGE_SHIFT, "edge cache entry");
-_Static_assert(offsetof(cairn_priv_cached_edge, key) == CRN_EDGE_FROM, "its key");
+_Static_assert(offsetof(cairn_priv_cached_edge, key) == CRN_EDGE_FROM, "an edge cache entry's key");
 _Static_assert(CRN_EDGE_BLOCK == CRN_EDGE_FROM + 4, "the key's upper half");
-_Static_assert(offsetof(cairn_priv_cached_edge, edge.node_offset) == CRN_EDGE_CALLEE, "its callee");
+_Static_assert(offsetof(cairn_priv_cached_edge, edge.node_offset) == CRN_EDGE_CALLEE,
+               "an edge cache entry's callee");
