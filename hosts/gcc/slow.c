@@ -9,9 +9,9 @@
 
 #include "runtime.h"
 
-/* Enters the block. After a tail call, first pushes again the frame that was given up for it,
- * then replaces that frame. Without memory for it, enters the block as a callee of that frame's
- * caller. */
+/* Enters the block. After a tail call, the frame of the function that made the call has been given
+ * up: pushes that frame again, then replaces it by the block. Without memory for the frame, enters
+ * the block from the frame's caller instead. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
     cairn_strand *as_strand = (cairn_strand *)strand;

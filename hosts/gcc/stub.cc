@@ -91,19 +91,21 @@ static const char standby_stubs[] =
     "\tje 2f\n")
     ENTER_SAVED_CALLER(CRN_STUB_ENTER_SAVED_CALLER_STANDBY, "2");
 
+/* Loads the strand into %r11. Goes to 1 without a strand. */
 #define STRAND_IN_R11                                                                              \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
     "\ttestq %r11, %r11\n"                                                                         \
     "\tje 1f\n"
 
+/* The slow path: calls `site` with the argument in %rcx. */
 #define SLOW(site)                                                                                 \
     "2:\txchgq %rax, %rcx\n"                                                                       \
     "\tcall *" site "@GOTPCREL(%rip)\n"                                                            \
     "\txchgq %rax, %rcx\n"                                                                         \
     "\tret\n"
 
-/* %rcx: the height; clobbers it, %r10 and %r11. */
+/* Pops the frame with the height in %rcx, and all frames above it. Clobbers %rcx, %r10 and %r11. */
 #define LEAVE(name)                                                                                \
     BEGIN(name)                                                                                    \
     STRAND_IN_R11                                                                                  \
@@ -141,9 +143,9 @@ static const char standby_stubs[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: the saved caller with its tag; clobbers %r9 to %r11. Returns its node offset in %r10. Goes
- * to 2 if the tag is not the one that leave expects: the caller is of another graph, or something
- * is pending. */
+/* %rcx: the saved caller with its tag. Loads the strand into %r11 and the caller's node offset into
+ * %r10; clobbers %r9. Goes to 1 without a strand. Goes to 2 if the tag is not the one that leave
+ * expects: the caller is of another graph, or something is pending. */
 #define TAKE_SAVED_CALLER                                                                                  \
     STRAND_IN_R11                                                                                  \
     "\tmovl %ecx, %r10d\n"                                                                         \
@@ -151,6 +153,8 @@ static const char standby_stubs[] =
     "\tsubq " CRN_AT_LEAVE_TAG "(%r11), %r9\n"                                                       \
     "\tcmpq %r10, %r9\n"                                                                           \
     "\tjne 2f\n"
+
+/* Makes the caller current. %rcx: the saved caller with its tag; clobbers %r9 to %r11. */
 #define LEAVE_SAVED_CALLER(name)                                                                           \
     BEGIN(name)                                                                                    \
     TAKE_SAVED_CALLER                                                                                      \
@@ -159,8 +163,9 @@ static const char standby_stubs[] =
     SLOW("cairn_priv_site_leave_saved_caller")                                                             \
     END(name)
 
-/* Like LEAVE_SAVED_CALLER, but the current context stays, with the flag CRN_REPLACED, and the
- * caller is stored at the end of the stack. */
+/* Stores the caller at the end of the stack. The current context stays current, with the flag
+ * CRN_REPLACED; as in TAIL, the caller is current in between. %rcx: the saved caller with its tag;
+ * clobbers %rcx and %r9 to %r11. */
 #define TAIL_SAVED_CALLER(name)                                                                            \
     BEGIN(name)                                                                                    \
     TAKE_SAVED_CALLER                                                                                      \

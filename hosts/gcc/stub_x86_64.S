@@ -3,7 +3,7 @@
  * The first part of the slow path of enter, leave and tail call: functions that preserve all
  * registers but %rax, which has their argument and result. Their callers have saved nothing for a
  * call and have no red zone. The functions handle frequent cases themselves. For all others they
- * save all registers, vector and x87 registers by xsave, and call a C function (slow.c).
+ * save all registers, vector and x87 registers by xsave, and call a C function, mostly of slow.c.
  */
 #include "layout.h"
 
