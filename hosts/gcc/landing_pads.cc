@@ -7,8 +7,8 @@
 
 namespace {
 
-/* Removes the exception edges that -fnon-call-exceptions gives to a marker. Returns true if basic
- * blocks have become unreachable. */
+/* Removes the exception edges that -fnon-call-exceptions gives to a marker. Returns true if there
+ * were any: then basic blocks may have become unreachable. */
 bool cannot_throw(gimple *marker)
 {
     return remove_stmt_from_eh_lp(marker) && gimple_purge_dead_eh_edges(gimple_bb(marker));

@@ -124,10 +124,11 @@ char *crn_site_lean(crn_lean_group *group)
 
 /* ---- the program ---- */
 
-static int64_t state_place; /* distance of the program's state from the thread's base */
+static int64_t state_place; /* offset of the program's state (site.h) from the thread pointer */
 
-/* By block: true if code compiled with --lean entered it that calls something: its contexts have
- * rows of their own. Tables that were too small are not freed, as other threads may use them. */
+/* By block: true if its function was compiled with --lean, makes calls, and has been entered. The
+ * contexts of such a block have rows of their own. A table that became too small is not freed,
+ * because other threads may use it. */
 static struct marks {
     uint32_t count;
     bool marked[];

@@ -71,7 +71,7 @@ typedef struct crn_tree {
  * have their caller's row.
  *
  * A shared object has a *state* for each thread: key and row of the context in which it counted a
- * function last. */
+ * function last. A program has one, too: its place tells where the program's variables are. */
 typedef struct crn_lean_entry {
     int32_t site;  /* distance from this field to the site */
     int32_t place; /* offset of the variable among the thread-local variables */
@@ -141,9 +141,9 @@ CAIRN_API void cairn_priv_call_small(void);
  * register except %rax. */
 CAIRN_API char *cairn_priv_site_lean(crn_lean_group *group);
 
-/* Called when a program with counted functions is loaded; `state`: distance from the thread's base
- * to its state. cairn_priv_lean_key: key and hash of the program's group, 0 without one. The
- * functions ..._row set cairn_priv_thread_row, and preserve every register. */
+/* Called when a program with counted functions is loaded; `state`: offset of the program's state
+ * from the thread pointer. cairn_priv_lean_key: key and hash of the program's group, 0 without one.
+ * The functions ..._row set cairn_priv_thread_row, and preserve every register. */
 CAIRN_API void cairn_priv_lean_begin(crn_lean_group *group, int64_t state);
 CAIRN_API extern uint32_t cairn_priv_lean_key[2];
 CAIRN_API void cairn_priv_site_row(void);

@@ -26,11 +26,13 @@ typedef struct beginning {
     void *argument;
 } beginning;
 
-/* The thread sanitizer interposes before us: its start of a thread runs after ours, and nothing may
- * be allocated before. Its programs have a strand for the main thread only. */
+/* In programs with the thread sanitizer, the sanitizer's pthread_create calls this file's. So
+ * begin() would run before the sanitizer has prepared the new thread, when nothing may be
+ * allocated. Only the main thread of such a program has a strand. */
 extern void __tsan_init(void) __attribute__((weak));
 
-/* Prepares a thread's begin. Returns NULL if the thread gets no strand, as the runtime's own. */
+/* Allocates what a new thread needs at its begin. Returns NULL if the thread gets no strand:
+ * without a profile or memory, with the thread sanitizer, and for threads of the runtime. */
 static beginning *prepare(beginning wanted)
 {
     beginning *own = NULL;

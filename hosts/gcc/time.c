@@ -31,7 +31,7 @@ static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
 static pthread_t charging_thread;
 static bool runs;     /* the charging thread runs */
-static sigset_t mask; /* signal mask of the thread that started it */
+static sigset_t mask; /* signal mask of the thread that started the charging thread */
 static bool stops;    /* atomic: the charging thread must end */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
