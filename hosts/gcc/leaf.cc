@@ -96,7 +96,7 @@ static void visit_markers(function *function, crn_marker wanted, void visit(tree
 
 static bool all_known; /* each leave's height is in `strands` */
 static bool has_call;  /* the function certainly has no red zone */
-static bool is_leaf;   /* the current function calls nothing that may be counted */
+static bool is_leaf;   /* the current function certainly calls no profiled function */
 static unsigned frame_count;
 
 static void add(tree height)

@@ -156,7 +156,7 @@ void crn_leaf_begin(function *function);
 tree crn_leaf_strand(tree height);
 /* Returns true unless the current function certainly has no red zone. */
 bool crn_may_have_red_zone(void);
-/* Returns true if the current function calls nothing that may be counted. */
+/* Returns true if the current function certainly calls no profiled function. */
 bool crn_calls_nothing(void);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
