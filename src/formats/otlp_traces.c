@@ -59,6 +59,11 @@ static void add_attributes(const writer *writer, uint32_t span, crn_otlp_list *l
         crn_otlp_add_integer(list, "cairn.iteration", its->iteration);
     if (its->open)
         crn_otlp_add_true(list, "cairn.open");
+    if (its->handed_off)
+        crn_otlp_add_true(list, "cairn.handed_off");
+    uint64_t cpu;
+    if (crn_timeline_cpu(writer->timeline, span, &cpu))
+        crn_otlp_add_integer(list, "cairn.cpu_ns", (int64_t)cpu);
     for (; count; count--, attribute++) {
         const char *key = writer->trace->keys[attribute->key];
         if (attribute->kind == CRN_ATTRIBUTE_INTEGER)
@@ -141,6 +146,9 @@ static bool hand_on(const writer *writer, uint32_t process, Otlp__Span **spans, 
     crn_otlp_add_resource(&attributes, writer->options);
     crn_otlp_add_text(&attributes, "process.command_line",
                       writer->timeline->process_names[process]);
+    if (writer->trace->process_count && writer->trace->processes[process].number)
+        crn_otlp_add_integer(&attributes, "process.pid",
+                             writer->trace->processes[process].number);
     scope.name = (char *)(uintptr_t) "cairn";
     scope.version = (char *)(uintptr_t)CAIRN_VERSION;
     scoped.scope = &scope;

@@ -169,12 +169,21 @@ def _():
                  s["startTimeUnixNano"], s["endTimeUnixNano"],
                  sorted((link["traceId"], link["spanId"]) for link in s.get("links", [])))
                 for s in expected), "spans")
-    by_id = {s["spanId"]: {a["key"]: list(a["value"].values())[0] for a in s["attributes"]}
-             for s in expected}
+
+    def texts_of(values):
+        return {key: str(value * 1 if isinstance(value, bool) else value)
+                for key, value in values.items()}
+
+    def of_json(found):
+        return texts_of({a["key"]: list(a["value"].values())[0] for a in found["attributes"]})
+    by_id = {s["spanId"]: of_json(s) for s in expected}
     for span in spans:
-        mine, theirs = attributes(span.get(9, [])), by_id[one(span, 2).hex()]
-        for key in ("width", "ratio", "name", "code.file.path", "cairn.iteration"):
-            same(str(mine.get(key)), str(theirs.get(key)), key)
+        same(texts_of(attributes(span.get(9, []))), by_id[one(span, 2).hex()], "attributes")
+    same({"cairn.handed_off", "cairn.cpu_ns"} & {key for each in by_id.values() for key in each},
+         {"cairn.handed_off", "cairn.cpu_ns"}, "attributes that some spans have")
+    theirs = of_json(groups[0]["resource"])
+    for key in ("process.command_line", "process.pid"):
+        same(str(resource.get(key)), theirs.get(key), key)
 
 
 def stacks_of(profiles):
