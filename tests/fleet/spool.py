@@ -8,6 +8,7 @@ usage: spool.py CAIRN MAKE_SPANS HOSTILE GROWING SKEW
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -181,6 +182,19 @@ def _():
     sql = "SELECT version, service, host, labels.key, labels.value FROM runs FINAL ORDER BY run"
     same(SERVER.ask(sql, "kept"), SERVER.ask(sql, "direct"), "labels")
     same(run(CAIRN, "push", status=2), "", "without captures and spool")
+
+
+@case("a capture for which the spool has no space leaves nothing there")
+def _():
+    spool, capture = path("small"), path("large.cairn")
+    run(MAKE_SPANS, capture)
+    most = os.path.getsize(capture) // 2
+    done = subprocess.run([CAIRN, "push", "--retry", "0", "--spool", spool, "--label", "version=1", capture],
+                          env=environment(NOWHERE), capture_output=True, text=True, check=False,
+                          restore_signals=False,  # SIGXFSZ stays ignored
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+    assert done.returncode and "cannot be kept" in done.stderr, done.stderr
+    same([name for name in os.listdir(spool) if name[0] != "."], [], "left in the spool")
 
 
 @case("a capture that the server refuses leaves the spool for `refused`, with the server's words")
