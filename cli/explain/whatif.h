@@ -37,6 +37,11 @@ void crn_whatif_json(FILE *out, const crn_whatif_report *report);
 /* Returns why not to trust the prediction, a line each; NULL: trusted. Free it with crn_free. */
 char *crn_whatif_reasons(const crn_whatif_report *report);
 
+/* Returns true if the capture shows when threads were ready but had no core: by --off-core, or by the
+ * sampling thread, which reads ready time with processor time. Without, a busy machine goes
+ * unnoticed. */
+bool crn_whatif_knows_ready(const crn_whatif_report *report);
+
 /* Runs the scenarios of all cells of the table, and sorts the rows. */
 void crn_whatif_fill(crn_effects *effects);
 

@@ -123,6 +123,7 @@ void crn_whatif_json(FILE *out, const crn_whatif_report *report)
     crn_json_write_member(out, "drift", json_real(crn_replay_drift(report->replay)));
     crn_json_write_member(out, "trusted", json_boolean(!report->reasons));
     crn_json_write_member(out, "reasons", reasons_json(report));
+    crn_json_write_member(out, "ready_known", json_boolean(crn_whatif_knows_ready(report)));
     write_model(out, report);
     crn_json_write_member(out, "predicted", crn_json_number(report->outcome->length));
     crn_json_write_member(out, "loosened", crn_json_number(report->outcome->loosened));

@@ -234,10 +234,19 @@ static void print_head(FILE *out, const crn_whatif_report *report)
             100 * crn_replay_drift(report->replay));
 }
 
+bool crn_whatif_knows_ready(const crn_whatif_report *report)
+{
+    return report->trace->ready || !crn_metric_empty(report->profile, CRN_METRIC_CPU);
+}
+
 static void print_trust(FILE *out, const crn_whatif_report *report)
 {
-    if (!report->reasons)
+    if (!report->reasons) {
+        if (!crn_whatif_knows_ready(report))
+            fprintf(out, "This prediction holds if no other program needed the processors; "
+                         "cairn run --off-core records that.\n");
         return;
+    }
     crn_terminal_style(out, CRN_STYLE_WARM);
     fprintf(out, "This prediction is not to be trusted:\n");
     for (const char *at = report->reasons; *at;) {

@@ -16,6 +16,7 @@ print(plain["schema"], plain["spans"], "spans", plain["jobs"], "jobs", plain["mo
       plain["undated"], "undated")
 for pool in sorted(plain["pools"], key=lambda pool: -len(pool["blocks"])):
     print(pool["threads"], "thread", pool["jobs"], "jobs of", *sorted(b["name"] for b in pool["blocks"]))
+assert not plain["ready_known"]  # neither off-core times nor sampled processor time
 assert plain["cores"] >= 1 and plain["trusted"] == (not plain["reasons"])
 assert plain["predicted"] == plain["replayed"] and plain["loosened"] == 0
 assert plain["latency_of"] is None and plain["recorded_latency"]["count"] == 1
