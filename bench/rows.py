@@ -276,6 +276,7 @@ ROWS = {
                                        None, " s", 2),
          "spans-whatif": Line("the first what-if, of 10 million spans", None, " s", 2),
          "spans-causes-peak": Line("maximum of memory with those two", None, " × the capture", 2),
+         "html-click": Line("a click in a page in one file, of 2 million contexts", 0.5, " s", 2),
          "html-size": Line("a page in one file of 100,000 contexts", 5, " MB", 2),
          "html-open": Line("opening that", 1, " s", 2)}),
     "sampling": Row(

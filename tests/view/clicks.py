@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How long clicks take on the page of cairn view with 2 million contexts, with 2 million spans, and
-in a single-file page of 2 million contexts: of each kind of click the median of five rounds, each
-with a page that is opened anew; and that an explanation that the server computed in advance is that
-of the command. Run it alone.
+"""Every kind of click on the page of cairn view works with 2 million contexts, with 2 million spans,
+and in a single-file page of 2 million contexts; and an explanation by the server is that
+of the command. The times of the clicks are printed, but not judged: bench/run view
+does that.
 
 clicks.py CAIRN MAKE_CAPTURE MAKE_SPANS DRIVE FOLDER
 playwright-core is installed in FOLDER, as by page.py.
@@ -11,11 +11,9 @@ playwright-core is installed in FOLDER, as by page.py.
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
 CAIRN, MAKE_CAPTURE, MAKE_SPANS, DRIVE, KEPT = map(os.path.abspath, sys.argv[1:6])
@@ -24,8 +22,6 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
 import npm_packages  # pylint: disable=wrong-import-position
 
 COUNT = 2000000
-ROUNDS = 5
-MEDIAN, WORST = 200, 500  # ms, over the kinds of clicks
 DRAW = 4  # the block of make_spans.c with most spans
 failed = 0
 
@@ -45,41 +41,25 @@ def report(number, good, text, remark=""):
     print("%s %d - %s%s" % ("ok" if good else "not ok", number, text, remark and "\n# " + remark), flush=True)
 
 
-def one_round(kind, path):
-    done = subprocess.run(["node", DRIVE, KEPT, CAIRN, kind, path], check=True,
-                          stdout=subprocess.PIPE, text=True)
-    answer = json.loads(done.stdout)
-    times = dict(answer["clicks"])
-    times.update((name, ms) for name, ms in answer.get("causes", {}).items() if name.startswith("explain"))
-    return times
-
-
-def clicks(number, kind, path, text, median=MEDIAN):
-    rounds = [one_round(kind, path) for _ in range(ROUNDS)]
-    times = {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
-    slow = ", ".join("%s %d" % (name, ms) for name, ms in sorted(times.items(), key=lambda one: -one[1])[:4])
-    middle = statistics.median(times.values())
-    report(number, middle <= median and max(times.values()) <= WORST, text,
-           "median %d ms; slowest: %s" % (middle, slow))
+def clicks(number, kind, path, text):
+    done = subprocess.run(["node", DRIVE, KEPT, CAIRN, kind, path], check=False, capture_output=True, text=True)
+    times = json.loads(done.stdout)["clicks"] if done.returncode == 0 else {}
+    slow = ", ".join("%s %d ms" % one for one in sorted(times.items(), key=lambda one: -one[1])[:4])
+    report(number, len(times) > 1, text, "%d kinds; slowest: %s" % (len(times), slow) if times else
+           done.stderr[-500:].replace("\n", "\n# "))
 
 
 def explained(number, path):
     server = subprocess.Popen([CAIRN, "view", path], stdout=subprocess.PIPE, text=True)
     try:
         base = server.stdout.readline().strip()
-        took = 1e9
-        for _ in range(50):  # until it was computed in advance
-            begin = time.time()
-            with urllib.request.urlopen("%sapi/explain?block=%d&ignored=%f" % (base, DRAW, begin)) as answer:
-                found = json.loads(answer.read())
-            took = min(took, 1000 * (time.time() - begin))
-            if took < 20:
-                break
-            time.sleep(0.2)
+        found = []
+        for _ in range(2):  # the second answer at the latest was kept
+            with urllib.request.urlopen("%sapi/explain?block=%d" % (base, DRAW)) as answer:
+                found.append(json.loads(answer.read()))
         wanted = json.loads(subprocess.run([CAIRN, "explain", "--json", "--top", "12", path, "draw"], check=True,
                                            stdout=subprocess.PIPE).stdout)
-        report(number, found == wanted and took < 20, "an explanation computed in advance is the command's",
-               "%d ms" % took)
+        report(number, found == [wanted, wanted], "an explanation by the server is the command's, at first and again")
     finally:
         server.terminate()
         server.wait()
@@ -93,7 +73,7 @@ def main():
         subprocess.run([MAKE_CAPTURE, contexts, str(COUNT)], check=True)
         clicks(1, "contexts", contexts, "clicks with 2 million contexts")
         subprocess.run([CAIRN, "report", contexts, "--html", page], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        clicks(2, "html", page, "clicks in a page of 2 million contexts", WORST)
+        clicks(2, "html", page, "clicks in a page of 2 million contexts")
         subprocess.run([MAKE_SPANS, spans, str(COUNT)], check=True)
         clicks(3, "spans", spans, "clicks with 2 million spans")
         explained(4, spans)
