@@ -99,12 +99,13 @@ typedef struct crn_explain_factor {
 } crn_explain_factor;
 
 typedef struct crn_explain {
-    uint32_t count;                   /* explained spans */
-    uint32_t open, nested;            /* left out: open spans; spans inside another chosen span */
-    uint32_t longer;                  /* left out: longer than the limit */
-    uint64_t outside;                 /* children that did not run within their parent */
-    double mean, variance, deviation; /* ns, ns², ns; of the population, not estimates */
-    double above_min;                 /* mean - min */
+    uint32_t count;        /* explained spans */
+    uint32_t open, nested; /* left out: open spans; spans inside another chosen span */
+    uint32_t longer;       /* left out: longer than the limit */
+    uint64_t outside; /* number of children that ended before their span began, or began after it
+                         ended */
+    double mean, variance, deviation;    /* ns, ns², ns; of the population, not estimates */
+    double above_min;                    /* mean - min */
     uint64_t min, median, p95, p99, max; /* ns, nearest rank */
     uint32_t half; /* number of the spans farthest from the mean that make half of the variance */
 

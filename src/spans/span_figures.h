@@ -44,7 +44,8 @@ static inline bool crn_span_is_chosen(const crn_spans *spans, uint32_t span)
     return !spans->chosen || spans->chosen[span];
 }
 
-/* Returns a span's number of children. Unless `children` is NULL, points it at the first child. */
+/* Returns a span's number of children. Unless `children` is NULL, sets `*children` to the array of
+ * their indices, in the order of their starts. */
 uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t **children);
 
 /* Iterates by start over the spans that cover a span's time: its children, and those that run
@@ -165,9 +166,10 @@ void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *r
 
 /* ---- as a profile ---- */
 
-/* Makes a profile with a context for each path of blocks from a root span; recursion folds as in
- * any profile. Calls count spans, wall is their self time. If children ran in parallel, a span's
- * inclusive time exceeds its duration. Metrics have their usual numbers. */
+/* Makes a profile of the spans, with a context for each path of blocks from a root span; recursion
+ * folds as in any profile. A context's calls are its number of spans, and its wall time is the
+ * spans' self time. If children ran in parallel, a context's inclusive time exceeds the duration of
+ * its spans. `profile` has the blocks. The metrics keep their numbers (CRN_METRIC_WALL ...). */
 crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile);
 
 #endif

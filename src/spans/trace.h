@@ -166,8 +166,8 @@ typedef struct crn_trace {
     crn_span_handoff *handoffs;      /* sorted by span, at most one each */
     crn_span_remote *remotes;        /* sorted by span, at most one each */
     const char **lanes;              /* by lane: its name, or "" */
-    uint32_t *threads; /* by lane: kernel id of its first thread, 0: not known. NULL: for no lane
-                          known. samples.changes has later threads */
+    uint32_t *threads; /* by lane: kernel id of the first thread on it; 0: not known; the pointer is
+                          NULL if no thread is known. Later threads are in samples.changes */
     uint64_t *origins; /* by lane: span name (crn_span_name_make) of its first span in the capture
                           that recorded it; the names of its next spans are consecutive */
     crn_trace_process *processes;
