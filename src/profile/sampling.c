@@ -52,8 +52,8 @@ static crn_sampling sampling_of_ticks(const crn_profile *profile, crn_sampling s
     return sampling;
 }
 
-/* Returns the mean gap between samples: the sampler's, if noted; else elapsed time by samples, of
- * which a late one counts as several. */
+/* Returns the mean gap between samples, from the sampler's notes if there are any. Otherwise
+ * divides the elapsed time by the number of samples, which counts a late sample as several. */
 static double mean_gap(const crn_profile *profile, double elapsed, double samples)
 {
     double rounds = note_largest(profile, "sample_rounds");
@@ -62,9 +62,9 @@ static double mean_gap(const crn_profile *profile, double elapsed, double sample
     return samples > 0 ? elapsed / samples : 0;
 }
 
-/* Returns the value of one independent draw: the mean square of the gaps divided by the period, or
- * by total time by samples, if that is shorter, as with the CPU time of a thread that sleeps.
- * Without recorded squares, assumes gaps uniform in P/2..3P/2. */
+/* Returns the amount that counts as one independent draw: the mean square of the gaps divided by
+ * the mean gap; or divided by the mean amount of a sample, if that is less, as with the CPU time of
+ * a thread that sleeps. Without recorded squares, assumes gaps uniform in P/2..3P/2. */
 static double clock_unit(const crn_sampling *sampling, double samples, double squares)
 {
     double gap = sampling->reached;
@@ -92,8 +92,9 @@ static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metri
     sampling.reached = mean_gap(profile, elapsed > 0 ? elapsed : sampling.total, samples);
     squares *= MICROSECONDS_SQUARED;
     sampling.unit = clock_unit(&sampling, samples, squares);
-    /* A context with a part p of a gap is charged all of the gap or nothing: the variance, p (1 -
-     * p), is at most a quarter. The time after the last sample is a gap, too. */
+    /* A context that ran for the share p of a gap G is charged all of G or nothing. That adds
+     * G² p (1 - p) to the variance of its cost, at most G² / 4. `squares` is the sum of G² over all
+     * gaps but the last one, which follows the last sample; the mean gap stands for that one. */
     if (squares > 0)
         sampling.error = sqrt(squares + sampling.reached * sampling.reached) / 2;
     return sampling;
@@ -141,8 +142,8 @@ bool crn_sampling_is_sure(const crn_sampling *sampling, uint64_t value)
            crn_sampling_hits(sampling, value) >= CRN_SAMPLING_SURE;
 }
 
-/* Two bounds hold for each end of the interval: Wilson's, and that of `error`. Returns the
- * tighter. */
+/* Each end of the interval has two bounds: Wilson's, and the share plus or minus a multiple of
+ * `error`. Returns the tighter one. */
 crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, double whole)
 {
     double share = whole > 0 ? (double)value / whole : 0;
@@ -189,7 +190,8 @@ bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t v
     return fabs(y - x) <= z * sqrt(variance);
 }
 
-/* A clock's total is uncertain by one gap between samples, at the end of each run. */
+/* The total of a sampled clock is known to one gap between samples: the time after a run's last
+ * sample may be missing. */
 bool crn_sampling_totals_within_chance(const crn_sampling sampling[2], const uint64_t totals[2],
                                        double z)
 {
