@@ -29,10 +29,11 @@ static bool samples_by_thread(const cairn_profile *profile)
 
 /* ---- processor time ---- */
 
-/* Returns true if the thread is running or ready, when processor time may be charged, and updates
- * `*cpu`. If the thread's clock advances between two readings, it runs. If not, the thread waits,
- * or was preempted, perhaps by the sampling thread, and the kernel must tell. Asking it opens a
- * file, so if the sampling thread shares the program's file table, returns true without asking. */
+/* Returns true if the thread is running or ready, so that processor time may be charged. Updates
+ * `*cpu`. A thread whose clock advances between two readings runs. Any other thread waits or was
+ * preempted, perhaps by the sampling thread; only the kernel knows which. To ask the kernel opens a
+ * file, so a sampling thread that shares the program's file table does not ask, and returns true.
+ */
 static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
 {
     uint64_t again;
@@ -44,9 +45,10 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
-/* Adds the metric "ready" unless the profile has it. The first ready time calls it, so captures of
- * idle machines lack the metric. Returns false without waiting if another thread holds the
- * profile's lock; the next round tries again. */
+/* Adds the metric "ready" unless the profile has it. Returns true if the profile has it now. Called
+ * when a thread first has ready time, so captures in which no thread lacked a core do not have the
+ * metric. If another thread holds the profile's lock, returns false at once, and the next round
+ * tries again. */
 static bool has_ready_metric(cairn_profile *profile)
 {
     if (profile->ready)
@@ -108,9 +110,9 @@ static crn_disk_promise *promise_for(crn_disk_lane *disk, uint32_t record)
     return last == disk->promises ? last + 1 : NULL;
 }
 
-/* Promises in the file that the current context will be charged up to `clock`. The owner may have
- * been preempted within an enter, and change the context afterwards: then it charges the promised
- * one. */
+/* Writes a promise to the file: the current context will be charged up to `clock`. The owner may
+ * have been preempted within an enter, and change the context when it continues. It then still
+ * charges the promised time to the promised context. */
 static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 {
     if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only the owner can look up the

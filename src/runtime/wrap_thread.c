@@ -92,7 +92,8 @@ static void insert(started *own)
     threads = own;
 }
 
-/* Notes that the join waits for this thread. */
+/* Stores in the join that it waits for this thread, and counts the join as a user of the thread's
+ * entry. */
 static void use(joining *join, started *own)
 {
     join->found = own;
