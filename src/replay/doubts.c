@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Doubts: signs of waits that no edge or note describes. The unscaled replay, which repeats the
- * recorded times, is right even so; a scenario is not.
+ * Doubts: signs of waits that no edge or note describes. Such a wait does not disturb the unscaled
+ * replay, which repeats the recorded times; but a scenario with other times is wrong.
  */
 #include <stdlib.h>
 
@@ -179,8 +179,8 @@ static bool is_kind_busy(const item *jobs, uint32_t count, uint32_t kind, uint64
     return false;
 }
 
-/* Adds a doubt about spans that sometimes hand off no job, and then while such a job runs: perhaps
- * a queue dropped it. */
+/* Adds a doubt about each block whose spans usually hand off a job, but sometimes none, and none
+ * only while a job of that kind runs: perhaps a full queue dropped it. */
 static void find_drops(crn_replay *replay)
 {
     enum { LEAST = 8, PERCENT = 90 };
@@ -285,8 +285,8 @@ static void follow_lane(crn_replay *replay, uint32_t lane, uint8_t *over, const 
     crn_walk_free(&walk);
 }
 
-/* Adds a doubt if a third of a block's events, and more than by chance, closely follow another
- * lane's. */
+/* Adds a doubt about each block whose begins, or ends, often come shortly after the end of a span
+ * on another lane: at least a third of them, and three times as many as chance would cause. */
 static void find_waits(crn_replay *replay)
 {
     enum { LEAST = 12, SHARE = 3, CHANCE = 3 };
@@ -357,8 +357,9 @@ static uint64_t ready_in_spans(const crn_trace *trace)
     return sum;
 }
 
-/* Work on a core that other programs used as well took longer than alone, but a scenario scales its
- * recorded length. If the program's own threads share cores, cores.c corrects for it. */
+/* Adds a doubt if threads were ready for more than 5 % of the work. Other programs then used the
+ * cores, so the recorded work has waits for a core in it, which a scenario scales like work. If the
+ * program's own threads share cores, cores.c corrects for it. */
 void crn_plan_busy(crn_replay *replay, uint64_t ready)
 {
     enum { PERCENT = 5 };

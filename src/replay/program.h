@@ -430,7 +430,8 @@ void crn_plan_edges(crn_replay *replay);                               /* sets g
 void crn_plan_pools(crn_replay *replay);    /* finds movable jobs and the lanes of each pool */
 void crn_plan_ranks(crn_replay *replay);    /* finds the priorities of pools; part of
                                                crn_plan_pools */
-void crn_plan_dropping(crn_replay *replay); /* adds copies to their kinds, or doubts */
+void crn_plan_dropping(crn_replay *replay); /* counts copies as jobs of their kinds; adds a doubt
+                                               about kinds for which that would be wrong */
 void crn_plan_locks(crn_replay *replay);    /* finds spans with a noted lock */
 void crn_plan_timers(crn_replay *replay);   /* finds timers */
 void crn_plan_doubts(crn_replay *replay);   /* finds signs of unknown waits */

@@ -135,7 +135,8 @@ static bool run_until(crn_sim *sim, uint32_t number, double moment)
     return run_sleep(sim, number, moment);
 }
 
-/* Sleeps until a period after the timer's last moment. */
+/* Sleeps until a period after `*last`, when the timer last fired (0: it has not), and sets `*last`
+ * to the moment at which it fires. */
 static bool run_limit(crn_sim *sim, uint32_t number, const crn_timer *timer, double *last)
 {
     double until = *last > 0 ? *last + timer->period : timer->phase;
@@ -143,7 +144,8 @@ static bool run_limit(crn_sim *sim, uint32_t number, const crn_timer *timer, dou
     return run_sleep(sim, number, until);
 }
 
-/* Sleeps until the next multiple of a timer's period. */
+/* Sleeps until the timer fires next: at its phase plus a multiple of its period; for a limited
+ * rate, a period after it last fired. */
 static bool run_next(crn_sim *sim, uint32_t number, uint32_t index)
 {
     const crn_timer *timer = &sim->replay->timers[index];
