@@ -12,9 +12,10 @@ typedef struct output {
     jmp_buf full;
 } output;
 
-/* Appends to the output. Leaves the demangler by longjmp at the limit, as a symbol of some hundred
- * bytes can encode a name of any length by references to its own parts. The demangler allocates
- * only on the stack. */
+/* Called by the demangler for each piece of the name: appends it to the output. At the limit it
+ * leaves the demangler by longjmp, because a symbol of some hundred bytes can stand for gigabytes:
+ * it may refer to its own parts again and again. The jump leaks at most the buffer of one Punycode
+ * identifier of Rust: everything else that the demangler allocates is on the stack. */
 static void append(const char *text, size_t length, void *data)
 {
     output *output = data;
