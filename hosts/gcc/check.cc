@@ -71,9 +71,10 @@ void stack::copy(const stack &other)
         push(frame);
 }
 
-/* Merges the frames of another path into these. Returns true if that changed these. GCC merges
- * equal code at the ends of paths, such as calls of abort, even of different inlined functions. So
- * the stacks can differ, and only their common part is then known. */
+/* Keeps of this stack's frames only those that `other`, the stack of another path to the same
+ * point, has as well. Returns true if that changed this stack. The stacks can differ: GCC merges
+ * equal code at the ends of paths, such as calls of abort, even if it comes from different inlined
+ * functions. Only the common part is then known. */
 bool stack::meet_frames(const stack &other)
 {
     unsigned length = frames.length();
@@ -92,8 +93,9 @@ bool stack::meet_frames(const stack &other)
     return changed;
 }
 
-/* Merges the stack of another path into this one. Returns true if that changed this one. Sets
- * `*agree` to false if the two may not differ in that way. */
+/* Merges `other`, the stack of another path to the same point, into this stack. Returns true if
+ * that changed this stack. Sets `*agree` to false if the two stacks differ in a way that is an
+ * error. */
 bool stack::meet(const stack &other, bool *agree)
 {
     if (now == UNKNOWN) {

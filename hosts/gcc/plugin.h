@@ -255,11 +255,12 @@ struct crn_tree_node {
 /* Makes the variable that describes a counter tree (crn_tree in site.h). */
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
 
-/* Makes a statement that looks up the counters of the tree `made` in the current context. */
+/* Makes a statement that sets `counters` to the address of the counters that the tree `made` has in
+ * the current context. */
 gimple *crn_emit_counters(tree made, tree counters);
 
-/* Makes a statement that makes the node with that number current, to be put before a call. It sets
- * `caller` to the saved caller that the leave after the call takes. */
+/* Makes a statement to be put before a call. The statement makes the context of node `number`
+ * current, and sets `caller` to the saved caller for the leave after the call. */
 gimple *crn_emit_go(tree made, tree counters, unsigned number, tree caller);
 
 /* Makes a statement that adds `times` to the node's counter. */
