@@ -67,7 +67,7 @@ typedef struct crn_sampled {
     char copy[CRN_UNWIND_PAGE];
 
     /* Used by the collector alone. */
-    uint64_t charged;  /* processor time that is charged, ns */
+    uint64_t charged;  /* the processor clock up to which time has been charged, ns */
     uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
     uint64_t cpu;      /* the processor clock at the last look, ns */
     uint64_t ready;    /* time without a core at the last look, ns; UINT64_MAX: not known */
@@ -120,11 +120,11 @@ void crn_sample_go_on(bool paused);
 /* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 
-/* The thread that ends the collector; 0: none does. Its place since is in this library, and its
- * time goes to where it was before. */
+/* The thread that is ending the collector; 0: none. It now runs in this library, so its time since
+ * the last look is charged to where it was at that look. */
 extern pid_t crn_sample_ending_thread;
 
-/* Processor time of the first thread that is an earlier program's, which called exec, ns. */
+/* Processor time of the first thread, in ns, that it used for an earlier program, before exec. */
 extern uint64_t crn_sample_used_before;
 
 /* ---- threads.c: the program's threads ---- */

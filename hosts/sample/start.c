@@ -163,7 +163,7 @@ static void look_on(void)
         round_run();
         gone = gap > LOOK_NS && crn_sample_threads_are_gone(&collector.status);
     } while (!gone && wait_for_next(&gap));
-    if (gone) /* the process ends after this thread, with the status that libc would give it */
+    if (gone) /* all threads of the program have ended: end the process, too */
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
 }
 
@@ -183,7 +183,9 @@ static void *collect(void *data)
     return NULL;
 }
 
-/* If the keeper is the last thread, libc calls exit(0) in it, or the kernel takes its status. */
+/* Waits for the collector. If the program's threads have all ended, the keeper is the last thread,
+ * so the process ends with it: in exit(0), which libc calls when the last thread returns, or by the
+ * system call, with the exit status of the first thread. */
 static void *keep(void *data)
 {
     const sigset_t *before = data;
