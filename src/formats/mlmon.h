@@ -15,7 +15,8 @@ typedef struct crn_mlmon_sequence {
     uint32_t count;
 } crn_mlmon_sequence;
 
-/* A function in the compiled program. The compiler may make several copies of a function. */
+/* A function in the compiled program. If the compiler made several copies of a function in the
+ * source code, each copy is one of these, and they have the same name. */
 typedef struct crn_mlmon_source {
     uint32_t name, successors; /* indices into texts; into sequences: whom it may call */
 } crn_mlmon_source;
