@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn cc, cairn c++: run gcc and g++ with the plugin that inserts enter and leave, and link what
- * these need. cairn clang, cairn clang++: use clang's own hooks in place of the plugin. All other
- * arguments are passed on.
+ * cairn cc and cairn c++ run gcc and g++ with the plugin that inserts enter and leave. cairn clang
+ * and cairn clang++ run clang, which has hooks of its own, so they need no plugin. All four link
+ * the libraries that the inserted code calls. They take their own options off the command line, and
+ * pass all other arguments on to the compiler.
  */
 #include <errno.h>
 #include <limits.h>

@@ -78,7 +78,8 @@ static int run(void)
         output_is_good()
             ? crn_cli_load_spans(given.captures.list, given.captures.count, given.tolerant, &trace)
             : NULL;
-    crn_trace_clocks clocks = {0}; /* taken before redaction, which removes machines */
+    crn_trace_clocks clocks = {
+        0}; /* before redaction, which removes the boot ids that tell machines apart */
     if (trace)
         clocks = crn_trace_clocks_of(trace);
     if (profile && given.redact)

@@ -41,9 +41,9 @@ typedef struct crn_view_part {
     uint8_t *kept;            /* by context; NULL: all */
     const uint64_t *totals;   /* by context */
     uint64_t *owned_totals;   /* NULL: `totals` are the file's cached ones */
-    uint64_t *others;         /* of a difference: totals before; else NULL */
-    double scale;             /* of a difference: factor for totals before, to compare them */
-    crn_sampling sampling[2]; /* of a difference: of both sides, the first scaled */
+    uint64_t *others;         /* in a comparison: totals of the run before; else NULL */
+    double scale;             /* in a comparison: `others` are multiplied by it */
+    crn_sampling sampling[2]; /* in a comparison: of the run before, times `scale`; and after */
     uint32_t metric;
     bool upside_down;
 } crn_view_part;
