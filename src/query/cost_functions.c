@@ -103,7 +103,7 @@ static void cost(sqlite3_context *context, int count, sqlite3_value **values)
     if (!profile)
         return;
     if (first && !count) {
-        fail(context, "the first argument is the name of a metric");
+        fail(context, "the first argument is missing: the name of a metric, such as 'wall'");
         return;
     }
     if (first && !take_metric(context, profile, values[0], &metric))
