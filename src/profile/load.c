@@ -208,8 +208,7 @@ static void put_cost(crn_profile *profile)
     else
         note(profile, "cost_method",
              "%" PRIu64 " call%s of %.1f ns, as measured on a loop before the run%s", calls,
-             calls == 1 ? "" : "s", call_ns,
-             hosted ? "; the host adds its own cost at the end" : "");
+             calls == 1 ? "" : "s", call_ns, hosted ? "; without the host's own cost" : "");
 }
 
 static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
