@@ -81,7 +81,8 @@ void crn_report_collector(const crn_report_lines *lines, const crn_report *repor
     crn_stack stack = crn_stack_make(profile, report->metrics[0], collectors, NULL);
     char text[512], figure[CRN_FIGURE_SIZE];
     if (stack.total_collector) {
-        snprintf(text, sizeof text, "%s %.64s (%.1f %%) below %.64s; --stack shows it separately",
+        snprintf(text, sizeof text,
+                 "%s %.64s (%.1f %%) in %.64s and its callees; --stack shows it separately",
                  crn_figure_alone(figure, metric->unit, stack.total_collector), metric->name,
                  crn_percent(stack.total_collector, stack.total), report->collector);
         lines->put(lines->to, "collector", text);
