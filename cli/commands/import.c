@@ -47,13 +47,12 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, MLton's mlmon.out, callgrind's "
-    "output, the output "
-    "of `perf script`, or "
-    "folded stacks, gzipped or not. - is standard input. Several files are added up.\vWithout "
-    "--output, a.pb.gz becomes a.cairn beside it, which must not exist yet. Recursion is folded as "
-    "in any capture, so that calling contexts "
-    "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
+    "Convert another profiler's FILE to a capture. FILE is a pprof profile, V8's .cpuprofile, "
+    "MLton's mlmon.out, callgrind's output, the output of `perf script`, or folded stacks, gzipped "
+    "or not; - is standard input. Several files are added up.\vWithout --output, a.pb.gz becomes "
+    "a.cairn in the same folder; the command does not overwrite an existing a.cairn. Recursion is "
+    "folded as in any capture, so that calling contexts stay few.\n\n  perf script | cairn import "
+    "- -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
 /* Returns true if the output may be written: it is no input and, unless -o names it, new. */

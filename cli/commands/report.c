@@ -67,7 +67,7 @@ static void check(struct argp_state *state)
     if (!given.dot && (given.title || given.gray))
         argp_error(state, "--title and --gray are for --dot");
     if (given.dot && given.json)
-        argp_error(state, "either --dot or --json");
+        argp_error(state, "--dot and --json exclude each other");
     if (given.threshold > 1)
         argp_error(state, "--threshold is at most 100");
 }
