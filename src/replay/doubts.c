@@ -179,8 +179,8 @@ static bool is_kind_busy(const item *jobs, uint32_t count, uint32_t kind, uint64
     return false;
 }
 
-/* Adds a doubt about each block whose spans usually hand off a job, but sometimes none, and none
- * only while a job of that kind runs: perhaps a full queue dropped it. */
+/* Adds a doubt about each block whose spans usually hand off a job, but sometimes none, and this
+ * nearly always while a job of that kind runs: perhaps a full queue dropped it. */
 static void find_drops(crn_replay *replay)
 {
     enum { LEAST = 8, PERCENT = 90 };
