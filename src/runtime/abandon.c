@@ -31,7 +31,8 @@ static void bury_graph(crn_graph *graph)
                          .index = {.entries = index}};
 }
 
-/* Takes the lane from its owner: the calling thread, or one that has ended. */
+/* Takes the lane from its owner, if it has one: the calling thread, or a thread of the parent that
+ * does not exist in this child of fork. */
 static void forget_thread(cairn_lane *lane)
 {
     if (lane->owner == crn_thread_self())
@@ -42,7 +43,7 @@ static void forget_thread(cairn_lane *lane)
 }
 
 /* Makes the lane record nothing. Never uses or frees its memory again: another thread may have been
- * changing it. */
+ * changing it at the fork. */
 void crn_lane_abandon(cairn_lane *lane)
 {
     static crn_disk_lane disk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calling thread's strand, and whether it may have one.
+ * The calling thread's strand, and whether the thread may have one.
  */
 #include "runtime/process.h"
 
@@ -45,15 +45,16 @@ void crn_process_refuse_strand(bool refuse)
 
 /* ---- threads without a strand ---- */
 
-/* The strand that the outermost of nested calls took from the thread. */
+/* What the outermost of nested calls of cairn_priv_strand_aside took from the thread. */
 static __thread struct {
-    int depth;
-    bool busy;
+    int depth; /* number of calls whose cairn_priv_strand_back is still to come */
+    bool busy; /* crn_own.busy before the outermost call */
     cairn_strand *strand;
 } aside __attribute__((tls_model("initial-exec")));
 
-/* Takes the strand from the thread. A signal handler, or a fork in a handler, may run between any
- * two steps. */
+/* Takes the strand from the thread. Between any two steps a signal handler may run that takes the
+ * strand and gives it back itself. So both values are read before they are changed, and `depth` is
+ * set last; the asm statements keep the compiler from reordering the steps. */
 void cairn_priv_strand_aside(void)
 {
     if (aside.depth) {

@@ -20,22 +20,23 @@ typedef struct async_lane {
     struct async_lane *next; /* next free lane of the same name */
     cairn_strand *strand;
     struct async_kind *kind;
-    uint32_t generation;
+    uint32_t generation; /* the static `generation` when the lane was opened */
 } async_lane;
 
+/* The lanes for asynchronous spans of one name. */
 typedef struct async_kind {
     struct async_kind *next;
-    async_lane *free;
+    async_lane *free; /* list of the lanes without an open span */
     char name[];
 } async_kind;
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* recursive for the reason in
-                                                                         process.c */
+/* Recursive: if fork's handlers are registered twice (process.c), they lock it twice. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Under lock: */
 static async_kind *kinds;
 static uint32_t lane_count;
-static uint64_t dropped;
-static uint32_t generation; /* number of forks between this process and the first one */
+static uint64_t dropped;    /* number of spans for which no lane could be had */
+static uint32_t generation; /* number of forks that led from the first process to this one */
 
 void crn_async_lock(void)
 {

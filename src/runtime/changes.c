@@ -5,7 +5,8 @@
  */
 #include "runtime/runtime.h"
 
-/* Begins the lane anew in the capture of a child of fork, which it makes if recording is on. */
+/* Begins the lane anew in the capture of a child of fork. Makes the capture first if recording is
+ * on. If there is no capture, only switches ticks off. */
 static void apply_fork(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;

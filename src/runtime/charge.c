@@ -4,8 +4,9 @@
  *
  * While the owner has no events, the sampler writes a *promise* to the file (sampler.c): which
  * context will be charged, and up to when. Readers of a live file add promised time to charged
- * time. They count no time twice, because
- * - `settled` is odd while the owner charges time and clears promises;
+ * time. They miss no time and count none twice, because
+ * - `settled` is odd while the owner charges time and clears promises: readers that see it odd, or
+ *   changed, read again;
  * - the owner charges promised time to the promise's context, whatever ran afterwards.
  *
  * The sampler and the owner change promises only under the lane's lock (crn_lane_lock). If the
@@ -47,7 +48,8 @@ static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
     CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
 }
 
-/* Charges `record` with the ready time that the sampler has seen. `record` 0: drops it. */
+/* Charges `record` with the ready time that the sampler has seen since the last call. Drops the
+ * time if `record` is 0. */
 static void charge_ready(cairn_lane *lane, uint32_t record)
 {
     uint64_t ready = __atomic_load_n(&lane->ready, __ATOMIC_RELAXED);
@@ -59,8 +61,8 @@ static void charge_ready(cairn_lane *lane, uint32_t record)
     lane->ready_charged = ready;
 }
 
-/* Charges `record` up to `clock` and `cpu`, if these have advanced. Drops the time if `record` is
- * 0.
+/* Charges `record` with wall time up to `clock` and CPU time up to `cpu`, if these have advanced.
+ * Drops the time if `record` is 0.
  */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {
@@ -130,7 +132,7 @@ void crn_lane_charge_now(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges time up to the last request for a sample. The request's CPU time is that of the previous
+/* Charges time up to the last request for a sample. The request holds the CPU time of the previous
  * owner. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
@@ -143,9 +145,9 @@ void crn_lane_settle_moved(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Charges up to the moment when recording was switched off, and starts again from the last moment
- * when it was switched on. If the thread's CPU time at that moment is unknown, drops its CPU time
- * up to now. */
+/* Charges time up to the moment when recording was switched off, and drops the time from then to
+ * the moment when it was last switched on. If the owner's CPU time at the second moment is unknown,
+ * drops its CPU time up to now. */
 void crn_lane_settle_turn(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -174,7 +176,8 @@ void crn_lane_settle_turn(cairn_lane *lane)
 
 /* ---- beginning ---- */
 
-/* Tells readers of the file which thread the lane describes from now on. */
+/* Tells readers of the file which thread the lane describes from now on. `first`: also for its time
+ * until now. */
 static void show_thread(cairn_lane *lane, uint32_t thread, bool first)
 {
     if (first)
@@ -219,7 +222,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)
 {
-    lane->shown_thread = 0; /* the parent's */
+    lane->shown_thread = 0; /* it is a thread of the parent */
     crn_lane_begin_time(lane, clock);
     __atomic_store_n(&lane->disk->cpu_stamp, 0, __ATOMIC_RELAXED);
     if (lane->owner)

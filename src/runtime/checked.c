@@ -29,8 +29,9 @@ static void note_mismatch(cairn_profile *profile, cairn_block left, cairn_block 
     errno = saved;
 }
 
-/* Checks that `block` is current, unless recording was ever switched off: blocks that were entered
- * while it was off have no context of their own. */
+/* Counts a misuse, and notes the first, if another block than `block` is current. Checks nothing
+ * once recording was switched off: blocks that were entered while it was off have no context of
+ * their own. Checks nothing either while frames are lost or no block is entered. */
 void cairn_priv_check(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;

@@ -41,8 +41,8 @@ char *crn_child_path(const char *origin)
     return path;
 }
 
-/* Stores the path of the first ancestor's capture, from which the paths of all children are
- * made. */
+/* Stores the path of the first ancestor's capture, from which the paths of all children are made.
+ * Returns false without memory. */
 static bool keep_origin(cairn_profile *profile)
 {
     const char *path = profile->capture.file.path;
@@ -69,8 +69,8 @@ static cairn_error create(cairn_profile *profile, crn_capture *capture)
     return error;
 }
 
-/* Writes the header: copies the fields that describe the profile from the parent's; those that
- * describe the file and its figures are new. */
+/* Writes the child's header: copies the fields that describe the profile from the parent's header;
+ * those that describe the file and its figures are new. */
 static void write_header(cairn_profile *profile, const crn_disk_header *parent)
 {
     crn_disk_header *own = profile->capture.header;
@@ -93,7 +93,7 @@ static void write_header(cairn_profile *profile, const crn_disk_header *parent)
     crn_profile_moment(profile);
 }
 
-/* Copies a table as it was at the fork. */
+/* Copies a table, as it was at the fork, to the child's capture. */
 static void copy_table(cairn_profile *profile, crn_section *section, crn_section_kind kind)
 {
     crn_section before = *section;
@@ -140,7 +140,7 @@ static void number_lanes(cairn_profile *profile)
     }
 }
 
-/* Makes the child's capture and continues the profile in it. */
+/* Makes the child's capture and continues the profile in it. Under the profile's lock. */
 static cairn_error take_over(cairn_profile *profile)
 {
     crn_capture parent = profile->capture, own;
@@ -174,7 +174,7 @@ bool crn_profile_is_ready(cairn_profile *profile)
     return !profile->capture.detached;
 }
 
-/* It is not inlined: tests/alloc/libc_calls.py looks for its name in the machine code. */
+/* Not inlined, because tests/alloc/libc_calls.py looks for its name in the machine code. */
 __attribute__((noinline)) void crn_child_begin(cairn_profile *profile)
 {
     if (!__atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE))
@@ -196,6 +196,7 @@ __attribute__((noinline)) void crn_child_begin(cairn_profile *profile)
 
 /* ---- lanes ---- */
 
+/* Returns the node offset in the graph `to` for one in `from`; the root's without memory. */
 static uint32_t node_offset_of(crn_translation *translation, const crn_graph *from, crn_graph *to,
                                uint64_t node_offset)
 {
@@ -249,7 +250,8 @@ static void begin_figures(cairn_lane *lane, uint32_t name)
     crn_lane_begin_child(lane, lane->profile->child.forked.clock);
 }
 
-/* Empties the cache of other lanes' contexts, whose records are of the lane's old graph. */
+/* Empties the cache that maps contexts of other lanes to records of this lane, because those are
+ * records of its old graph. */
 static void forget_foreign(cairn_lane *lane)
 {
     crn_free(lane->foreign);
@@ -275,7 +277,7 @@ void crn_child_begin_lane(cairn_lane *lane)
         for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
             move_strand(strand, &translation, &before);
         lane->promises = false;
-        begin_figures(lane, name); /* last: after it the sampler looks at the lane */
+        begin_figures(lane, name); /* last, because from then on the sampler looks at the lane */
     }
     crn_translation_free(&translation);
     if (!opened || !crn_old_graph_add(lane, tag, &before, &links))

@@ -41,8 +41,8 @@ void crn_columns_close(cairn_lane *lane)
     }
 }
 
-/* Charges no metrics of hosts once space has run out, so that allocated and freed memory refer to
- * the same moment. */
+/* Once the capture has run out of space or is lost, charges no metric of a host: metrics that
+ * belong together, such as allocated and freed bytes, then end at the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
     cairn_error status = cairn_profile_status(lane->profile);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measures the cost of a call with its return, and of a sample, so that reports can show it and the
- * sampler can increase its period. Uses the profile's mode, on a separate lane that is in no
- * capture.
+ * Measures the cost of a call with its return, and of a sample, so that reports can show both costs
+ * and the sampler can increase its period. Measures in the profile's mode, on a separate lane that
+ * is in no capture.
  */
 #include <stdio.h>
 
 #include "base/memory.h"
 #include "runtime/span.h"
 
-enum { BATCHES = 8, PAIRS = 128, SAMPLES = 16 };
+enum {
+    BATCHES = 8,
+    PAIRS = 128, /* calls with their returns in a batch */
+    SAMPLES = 16 /* samples in a batch */
+};
 
 static uint64_t time_batch(cairn_strand *strand)
 {
@@ -21,6 +25,8 @@ static uint64_t time_batch(cairn_strand *strand)
     return crn_clock_monotonic() - before;
 }
 
+/* Returns the ns of a batch of enters that take a sample each. The request for a sample is newer
+ * than `stamp`, the moment up to which the lane is charged. */
 static uint64_t time_batch_of_samples(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -37,7 +43,8 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
     return took;
 }
 
-/* Returns the ns of one iteration in the fastest batch. A batch has `count` iterations. */
+/* Returns the ns of one iteration in the fastest batch; 0 if `strand` is NULL. A batch has `count`
+ * iterations. */
 static double least_time(cairn_strand *strand, uint64_t (*batch)(cairn_strand *), int count)
 {
     uint64_t least = UINT64_MAX;
@@ -55,7 +62,8 @@ static void note_cost(cairn_profile *profile, const char *key, double ns)
     crn_profile_add_note(profile, key, text);
 }
 
-/* Measures on a strand, and notes the costs, 0 if it is NULL. */
+/* Measures the costs on the strand and adds them as notes: 0 if `strand` is NULL. Measures a sample
+ * only if time is sampled. */
 static void measure(cairn_profile *profile, cairn_strand *strand)
 {
     note_cost(profile, "call_ns", least_time(strand, time_batch, PAIRS));
@@ -79,8 +87,8 @@ void crn_profile_put_costs(cairn_profile *profile)
                              .alias_budget = profile->context_budget};
     cairn_strand *strand = crn_graph_open(&lane.graph) ? cairn_strand_open(&lane) : NULL;
     measure(profile, strand);
-    cairn_strand *made = strand ? strand : lane.spare; /* spare has a strand without memory for its
-                                                          stack */
+    /* A strand for whose stack there was no memory is in `spare`. */
+    cairn_strand *made = strand ? strand : lane.spare;
     if (made) {
         crn_free(made->stack);
         crn_strand_spans_free(made);
