@@ -4,9 +4,9 @@
  * one for each node of the function's counter tree (trees.c).
  *
  * At each run a function looks up the address of its counters, by context and tree, and keeps it
- * while it runs. Hosts cache the address in the lane. So counters never move: a group of counters
- * keeps its address until the lane is freed, and a child of fork maps other memory at the same
- * address. Behind each group is as much private memory, for the node offsets of the inlined
+ * while it runs. Hosts cache the address in the lane. So counters must never move: a group of
+ * counters keeps its address until the lane is freed, and a child of fork maps other memory at the
+ * same address. Behind each group is as much private memory, for the node offsets of the inlined
  * functions' contexts.
  */
 #include <errno.h>
@@ -54,7 +54,8 @@ static uint32_t node_count(cairn_profile *profile, uint32_t tree)
     return count;
 }
 
-/* Doubles the table if it is half full. Returns false without memory. */
+/* Allocates the table of counters, or doubles it if it is half full. Returns false without
+ * memory. */
 static bool make_room(struct crn_counted *counted)
 {
     uint32_t size = counted->entries ? counted->mask + 1 : 0;
@@ -130,7 +131,7 @@ static cairn_error add_group(cairn_lane *lane)
     return CAIRN_OK;
 }
 
-/* Takes `size` bytes of the last group, or of a new group if the last is full. */
+/* Takes `size` bytes of the last group, or of a new group if the last one lacks space. */
 static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **counts)
 {
     struct crn_counted *counted = lane->counted;
@@ -180,6 +181,7 @@ static bool make_nodes(cairn_lane *lane)
     crn_cached_edge *nodes = crn_try_calloc(pairs * 2, sizeof *nodes);
     if (!nodes)
         return counted->nodes != NULL;
+    /* The mask is 0 meanwhile, because a signal handler may search the cache. */
     lane->graph.hot.node_mask = 0;
     lane->graph.hot.nodes = nodes;
     lane->graph.hot.node_mask = pairs - 1;
@@ -198,8 +200,8 @@ static void free_nodes(struct crn_counted *counted)
         crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
-/* Writes an entry of the cache. Its key is 0 meanwhile, because a signal handler may read the
- * entry. */
+/* Writes an entry of the cache. The entry's key is 0 meanwhile, because a signal handler may read
+ * the entry. */
 static void put_entry(crn_cached_edge *cached, uint64_t key, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
@@ -263,7 +265,8 @@ void crn_counted_detach(cairn_lane *lane)
 }
 
 /* Translates all entries to the child's graph, also those of contexts that are not active: it is
- * unknown which are, because compiled hosts save callers in their own frames. */
+ * unknown which are, because compiled hosts save callers in their own frames. Returns false without
+ * memory. */
 static bool move_entries(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};

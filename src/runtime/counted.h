@@ -7,9 +7,10 @@
 
 #include "runtime/runtime.h"
 
-enum { CRN_COUNTED_SIZES = 8 }; /* sizes that the lane's cache can have, each twice the last */
+/* Number of sizes that the lane's cache can have, each twice the one before. */
+enum { CRN_COUNTED_SIZES = 8 };
 
-/* An entry of a hash table: the counters of a tree in a context. */
+/* An entry of a lane's hash table: the counters of a tree in a context. */
 typedef struct crn_counted_entry {
     uint64_t key; /* tree << 32 | record; 0: free */
     uint64_t *counters;
@@ -24,12 +25,12 @@ typedef struct crn_counted_group {
 
 struct crn_counted {
     crn_counted_group *groups;
-    uint32_t group_count; /* at most 65,536: the file has 16 bits for a group's number */
-    uint64_t in_group;    /* bytes used in the last group */
-    crn_counted_entry *entries;
-    uint32_t mask, used;
-    crn_cached_edge *nodes; /* the lane's cache of counters and nodes (host.h), in pairs */
-    uint64_t put;           /* number of insertions into `nodes` */
+    uint32_t group_count;       /* at most 65,536: the file has 16 bits for a group's number */
+    uint64_t in_group;          /* bytes used in the last group */
+    crn_counted_entry *entries; /* hash table; NULL before the first counters */
+    uint32_t mask, used;        /* number of entries - 1; number of used entries */
+    crn_cached_edge *nodes;     /* the lane's cache of counters and nodes (host.h), in pairs */
+    uint64_t put;               /* number of insertions into `nodes` */
     /* The smaller caches that `nodes` replaced. They are kept: a signal handler may replace the
      * cache while the interrupted code reads it. */
     crn_cached_edge *outgrown[CRN_COUNTED_SIZES];
@@ -41,6 +42,8 @@ static inline uint64_t crn_counted_key(uint32_t tree, uint32_t record)
     return (uint64_t)tree << 32 | record;
 }
 
+/* Returns the entry with this key; if there is none, the free entry where it belongs. The table
+ * must exist. */
 static inline crn_counted_entry *crn_counted_entry_of(const struct crn_counted *counted,
                                                       uint64_t key)
 {
@@ -51,7 +54,8 @@ static inline crn_counted_entry *crn_counted_entry_of(const struct crn_counted *
     return &counted->entries[at & counted->mask];
 }
 
-/* Returns the counters of a tree in a context; NULL if they were not made yet. */
+/* Returns the counters of a tree in the context `record`; NULL if they were not made yet or
+ * `record` is 0. */
 static inline uint64_t *crn_counted_known(const cairn_lane *lane, uint32_t tree, uint32_t record)
 {
     return record && lane->counted && lane->counted->entries
@@ -59,7 +63,8 @@ static inline uint64_t *crn_counted_known(const cairn_lane *lane, uint32_t tree,
                : NULL;
 }
 
-/* Makes the counters of a tree in a context. */
+/* Makes the counters of a tree in a context that has none yet, and sets `*counters` to them.
+ * CAIRN_E_ARGUMENT: there is no such tree. */
 cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters);
 
 #endif

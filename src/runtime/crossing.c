@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tag of a lane's graph, and caches that translate contexts of other lanes to its records.
+ * The tag of a lane's graph, and the lane's caches that translate contexts of other lanes to
+ * records of its own graph.
  */
 #include "base/memory.h"
 #include "runtime/siblings.h"
 #include "runtime/translation.h"
 
-/* Returns the tag. Graphs have different tags, because FACTOR is odd. MASK makes a tag differ from
- * numbers that programs usually store, because a leave without an enter takes any word in the
- * function's frame for a saved caller. */
+/* Returns the tag, which is in the upper 32 bits. As FACTOR is odd, graphs have different tags if
+ * the lower 32 bits of their serial numbers differ. MASK makes a tag differ from numbers that
+ * programs usually store, because a leave without an enter takes any word in the function's frame
+ * for a saved caller. */
 uint64_t crn_graph_tag(const cairn_lane *lane)
 {
     enum { FACTOR = 0x5bd1e995, MASK = 0x2b7e1516 };

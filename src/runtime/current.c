@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which strand of a lane and its stand-ins is current.
+ * Which strand of a lane and its stand-ins is current. A stand-in is a lane of another profile, for
+ * strands that are redirected to that profile (redirect.c).
  */
 #include "runtime/siblings.h"
 
@@ -47,7 +48,9 @@ cairn_lane *crn_redirect_stop(cairn_strand *strand)
     return lane;
 }
 
-/* Starts charging at the moment up to which `before` was charged; with another clock, now. */
+/* `before` is the lane that had the current strand until now, or NULL. Starts charging `lane` at
+ * the moment up to which `before` was charged; now, if `before` is NULL, does not record or has
+ * another clock. */
 static void begin_time(cairn_lane *lane, const cairn_lane *before)
 {
     const cairn_profile *profile = lane->profile, *other = before ? before->profile : NULL;
@@ -88,7 +91,7 @@ void crn_redirect_end(cairn_strand *strand)
     cairn_lane *home = crn_lane_home(crn_lane_of(strand));
     if (home->silent == strand)
         home->silent = NULL;
-    if (strand->origin) { /* its origin records nothing until the redirection ends */
+    if (strand->origin) { /* the strand's origin records nothing until the redirection ends */
         if (crn_lane_of(strand)->running == strand)
             home->silent = strand->origin;
         strand->origin->away = NULL;

@@ -16,7 +16,8 @@ bool crn_profile_locks_are_free(cairn_profile *profile)
            crn_lock_is_obtainable(&profile->capture.lock);
 }
 
-/* Returns true unless the exit interrupted a change of the stack of open spans. */
+/* Returns true unless the process ends in a signal handler that interrupted a change of the stack
+ * of open spans. */
 static bool is_whole(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -33,8 +34,9 @@ static bool is_whole(const cairn_strand *strand)
     return true;
 }
 
-/* Ends a lane of the calling thread or without an owner. Helper threads are halted: if the lane's
- * time or graph is locked, its holder was interrupted, and the lane stays as it is. */
+/* Ends a lane of the calling thread or without an owner. Helper threads are halted, so if the
+ * lane's time or graph is locked, the process ends in a signal handler that interrupted the lock's
+ * holder. Then the lane stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
     if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||

@@ -18,7 +18,7 @@
 
 /* ---- parsing ---- */
 
-/* Parses an integer from `least` to `most`. */
+/* Parses an integer from `least` to `most`. Returns false for any other text. */
 static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
     char *end;
@@ -190,7 +190,7 @@ static const char *variable_of(const char *option, char name[32])
 
 /* ---- path ---- */
 
-/* Returns the directory of a path; free it. */
+/* Returns the directory of a path; free it. NULL without memory. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -240,6 +240,7 @@ static bool is_written(const crn_disk_header *header)
            header->process <= INT32_MAX && (kill((pid_t)header->process, 0) == 0 || errno == EPERM);
 }
 
+/* Returns true if the file is a capture that must not be replaced. */
 static bool is_taken(const char *path)
 {
     crn_disk_header header;
@@ -266,6 +267,7 @@ char *crn_process_named(const char *path)
     return text;
 }
 
+/* Returns the path for this process's capture; free it. NULL without memory. */
 static char *choose_path(const char *out)
 {
     char *path = crn_process_named(out);

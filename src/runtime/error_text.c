@@ -7,7 +7,7 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_OK:
         return "no error";
     case CAIRN_E_ARGUMENT:
-        return "an argument is NULL or out of range; see its contract in cairn.h";
+        return "an argument is NULL or out of range; see the function's comment in cairn.h";
     case CAIRN_E_MEMORY:
         return "the system has no memory left; lower context_budget or close other programs";
     case CAIRN_E_OPEN:
@@ -31,8 +31,8 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_READ:
         return "the file cannot be read; check its name and permissions";
     case CAIRN_E_LOST:
-        return "the capture's file was truncated or has no space for a copied block; keep it as it "
-               "is while it is recorded";
+        return "the capture's file was truncated, or the system had no space for a page of it; "
+               "leave the file alone and keep space free while it is recorded";
     case CAIRN_E_LIMIT:
         return "the format holds no more blocks, texts or counters; define fewer";
     }

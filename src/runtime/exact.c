@@ -7,8 +7,8 @@
 
 #include <cairn/host.h>
 
-/* Returns true if this file can read the clock: another one than the time stamp counter is read by
- * a call of libc. */
+/* Returns true if the profile's clock is the time stamp counter. Any other clock is read by a
+ * function of libc, which this file must not call. */
 static inline bool can_read_clock(const cairn_strand *strand)
 {
     return crn_lane_of(strand)->profile->tsc;

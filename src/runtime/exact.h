@@ -7,7 +7,8 @@
 
 #include "runtime/runtime.h"
 
-/* Returns true if wall time is exact and nothing else is pending. */
+/* Returns true if wall time is exact and an event of the strand has nothing else to do than to
+ * charge it: nothing is pending, and the strand is current, counts and has lost no frames. */
 static inline bool crn_exact_only_charges(const cairn_strand *strand, const cairn_lane *lane)
 {
     return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
@@ -17,7 +18,8 @@ static inline bool crn_exact_only_charges(const cairn_strand *strand, const cair
            __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) == lane->changes_seen;
 }
 
-/* Charges the current context up to now. Does nothing and returns false if more is pending. */
+/* Charges the current context up to now. Does nothing and returns false if there is more to do
+ * (crn_exact_only_charges). */
 static inline bool crn_exact_charge(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -27,7 +29,8 @@ static inline bool crn_exact_charge(cairn_strand *strand)
     return true;
 }
 
-/* Returns the node offset of the callee for `block`; 0 if it is not cached. */
+/* Returns the node offset of the callee for `block` of the record at the node offset `from`; 0 if
+ * the callee is not cached. */
 static inline uint64_t crn_exact_recall(const cairn_priv_lane *lane, uint64_t from,
                                         cairn_block block)
 {
@@ -37,8 +40,9 @@ static inline uint64_t crn_exact_recall(const cairn_priv_lane *lane, uint64_t fr
 }
 
 /* Charges the current context, makes its callee current and counts the call. The caller pushes
- * `frames` frames, for which the stack has space. Does nothing and returns 0 if the callee is not
- * cached, the stack is full or more is pending; otherwise returns the callee. */
+ * `frames` frames, for which the stack has space. Returns the callee's node offset. Does nothing
+ * and returns 0 if the callee is not cached, the stack lacks space, or there is more to do
+ * (crn_exact_only_charges). */
 static inline uint64_t crn_exact_step(cairn_strand *strand, cairn_block block, size_t frames)
 {
     cairn_lane *lane = crn_lane_of(strand);
