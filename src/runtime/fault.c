@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A SIGBUS handler for faults in captures (loss.h). It is installed only where a host defines
- * sigaction and hides it from the program. Other faults get the program's own action.
+ * sigaction, and so can hide the handler from the program. Other faults get the program's own
+ * action.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,9 +16,8 @@
 /* The C library's internal name of sigaction, which hosts do not define. */
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
-static bool installed;              /* atomic */
-static bool is_asked;               /* a host's sigaction forwards to cairn_priv_bus_action;
-                                       atomic */
+static bool installed; /* atomic */
+static bool is_asked;  /* a host's sigaction has called cairn_priv_bus_action; atomic */
 static struct sigaction actions[2]; /* the program's action, and a place for its next action */
 static unsigned current;            /* index of the program's action; atomic */
 
@@ -40,8 +40,8 @@ static bool is_function(const struct sigaction *action)
 
 /* ---- faults that are the program's ---- */
 
-/* Ends the process by the default action: a fault happens again, and a sent signal is sent
- * again. */
+/* Ends the process by the default action: after the handler's return a fault happens again; a
+ * signal that a process sent (si_code <= 0) is sent again. */
 static void end_by_default(int number, const siginfo_t *info)
 {
     __sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -81,7 +81,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 /* ---- actions ---- */
 
-/* Installs on_fault, which blocks all signals: their handlers may have events, whose faults would
+/* Installs on_fault, with the flags for the stack and for restarts of the program's action. While
+ * on_fault runs, all signals are blocked: their handlers may have events, whose faults would then
  * end the process. */
 static int install(const struct sigaction *program)
 {
@@ -96,7 +97,8 @@ bool cairn_catch_fault(const void *address)
     return crn_capture_catch(address);
 }
 
-/* Returns true if the program's sigaction is a host's. Sets `now` to the program's action. */
+/* Sets `now` to the program's action. Returns true if sigaction is a host's, which can hide the
+ * handler: such a function calls cairn_priv_bus_action, which sets `is_asked`. */
 static bool is_hidden(struct sigaction *now)
 {
     return sigaction(SIGBUS, NULL, now) == 0 && __atomic_load_n(&is_asked, __ATOMIC_ACQUIRE);
@@ -112,8 +114,8 @@ void crn_faults_catch(void)
     __atomic_store_n(&installed, install(&now) == 0, __ATOMIC_RELEASE);
 }
 
-/* If the program ignores the signal, really ignores it, because programs that it executes inherit
- * that. */
+/* If the program ignores the signal, lets the kernel ignore it in place of on_fault, because
+ * programs that this program executes inherit that. */
 int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before)
 {
     __atomic_store_n(&is_asked, true, __ATOMIC_RELEASE);

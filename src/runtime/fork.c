@@ -14,7 +14,7 @@
 #include "runtime/span.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cairn_profile *profiles;
+static cairn_profile *profiles; /* list of all profiles; under lock */
 
 static cairn_lane *graves; /* list of abandoned lanes, which are never freed */
 
@@ -34,8 +34,8 @@ static void detach_lane(cairn_lane *lane)
     crn_spans_forget(lane);
 }
 
-/* Sends the next event of all strands to the slow path, also ticks. There the lane gets a graph in
- * the child's capture. */
+/* Sends the next event of each strand, ticks included, to the slow path. There the lane gets a
+ * graph in the child's capture. */
 static void make_wait(cairn_lane *lane)
 {
     lane->forked = true;
@@ -81,7 +81,8 @@ static void add_ancestor(cairn_profile *profile)
     child->ancestors[child->ancestor_count++] = (crn_ancestor){.span_key = profile->span_key};
 }
 
-/* Separates the profile from the parent's capture. */
+/* Separates the profile from the parent's capture. It is separate already if the parent is itself a
+ * child of fork that has made no capture. */
 static void detach(cairn_profile *profile)
 {
     crn_capture_catch_in_child();
@@ -105,11 +106,12 @@ static void detach(cairn_profile *profile)
         pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
-    profile->preparer_wanted = false; /* the sampler would start a second one */
+    /* Otherwise the child's sampler could start a preparer while take_over starts one. */
+    profile->preparer_wanted = false;
     profile->off_core.running = false;
     profile->memory.busy = false;
-    if (!profile->child.waiting) /* this process could not make a capture, so its children cannot
-                                    either */
+    if (!profile->child.waiting) /* the parent could not make a capture after its own fork, so this
+                                    process cannot either */
         return;
     profile->mode = CRN_MODE_OFF;
     profile->stopped = CAIRN_E_FORKED;
@@ -132,7 +134,8 @@ const uint32_t *cairn_priv_process_seen = &seen; /* atomic */
 /* The thread is between fork's first and last handler. */
 static __thread bool forking __attribute__((tls_model("initial-exec")));
 
-/* Puts the word on such a page. On systems without such pages it is always 1. */
+/* Puts the word that cairn_priv_process_seen points to on a page that the kernel zeroes in each
+ * child. If the system has no such pages, or no memory, the word is always 1. */
 static void watch_unseen(void)
 {
     enum { PAGE = 4096 };
@@ -195,6 +198,8 @@ void crn_profile_charge_own(cairn_profile *profile)
             crn_lane_charge_rest(lane);
 }
 
+/* Charges the forking thread's time, and takes the locks: so at the fork no other thread holds one
+ * of them or is changing what they protect. */
 static void before(void)
 {
     cairn_priv_strand_aside();

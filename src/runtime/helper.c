@@ -21,13 +21,14 @@ static unsigned ours; /* atomic */
 
 void cairn_priv_thread_is_ours(bool begins)
 {
-    crn_process_refuse_strand(begins); /* at the end, exit handlers of the program may run on this
-                                          thread */
+    /* Undone at the thread's end, because the program's exit handlers may then run on it. */
+    crn_process_refuse_strand(begins);
     __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
 }
 
-/* Returns true if only Cairn's threads are left. If the main thread ended itself by the system call
- * with a status, ends the process with that status in place of the last thread's. */
+/* Returns true if only Cairn's threads are left. If the main thread ended itself alone, by the
+ * system call exit with a status other than 0, ends the process with that status in place of the
+ * last thread's. */
 bool cairn_priv_program_is_over(void)
 {
     if (!crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED)))
@@ -43,8 +44,9 @@ void crn_helpers_forget(void)
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
-/* Counts the helper only while it exists: too high a count would end the process early. Restores
- * the signal mask, because the program's exit handlers may run on the last thread. */
+/* Runs a helper. Counts it only while it exists: too high a count would end the process early.
+ * Restores the starter's signal mask, because the program's exit handlers may run on the last
+ * thread. */
 static void *run_counted(void *data)
 {
     crn_helper *helper = data;
@@ -60,6 +62,8 @@ static void *run_counted(void *data)
     return NULL;
 }
 
+/* Runs a keeper: waits for the helper's end. The program's exit handlers may then run on the
+ * keeper, which has the program's files. */
 static void *keep(void *data)
 {
     crn_helper *helper = data;
@@ -109,7 +113,7 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
         false;
     pthread_mutex_lock(&helper->lock);
     bool started = start_thread(helper, &helper->thread, run_counted);
-    if (started) /* here, so that the program never sees it without its name */
+    if (started) /* set by the starter, so that the program never sees a helper without its name */
         pthread_setname_np(helper->thread, name);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
     if (helper->kept)
@@ -166,14 +170,15 @@ void crn_helper_wake(crn_helper *helper)
         sem_post(&helper->wake);
 }
 
-/* Waits for the thread's end, unless it is the calling thread, on which the program's exit runs. */
+/* Waits for the thread's end. Does nothing on the thread itself, on which the program's exit
+ * handlers may run. */
 static void join(pthread_t thread)
 {
     if (!pthread_equal(thread, pthread_self()))
         pthread_join(thread, NULL);
 }
 
-/* The thread that ends last: a keeper joins the helper. */
+/* Returns the thread that ends last: the keeper, if there is one, because it joins the helper. */
 static pthread_t last_of(const crn_helper *helper)
 {
     return helper->kept ? helper->keeper : helper->thread;

@@ -14,8 +14,7 @@
 
 typedef struct crn_helper {
     pthread_t thread;
-    pthread_t keeper;     /* a thread that shares the program's file table until the helper has
-                             ended */
+    pthread_t keeper;     /* if `kept`: it has the program's files and ends after the helper */
     pthread_mutex_t lock; /* held by the starter until the struct is complete, then by the helper
                              except while it waits */
     sem_t wake;
@@ -24,23 +23,25 @@ typedef struct crn_helper {
     sigset_t mask;      /* signal mask of the starter */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
-    bool kept;
-    bool stop;     /* atomic */
-    bool apart;    /* the helper has a file table of its own */
-    bool over;     /* `run` has returned. Under lock */
-    bool halted;   /* the thread that called crn_helper_halt has the lock */
-    bool detached; /* nobody joins the thread: crn_helper_let_end */
+    bool kept;          /* there is a keeper */
+    bool stop;          /* the helper must end; atomic */
+    bool apart;         /* the helper has a file table of its own */
+    bool over;          /* `run` has returned. Under lock */
+    bool halted;        /* the thread that called crn_helper_halt has the lock */
+    bool detached;      /* nobody joins the thread: crn_helper_let_end */
 } crn_helper;
 
 /* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `apart` gives the thread a
  * file table of its own where possible, so that the files it opens take no numbers from the
- * program's. Then another thread keeps the program's files for its exit. */
+ * program's. Then a second thread, the keeper, keeps the program's files open until the helper has
+ * ended, for the program's exit handlers. `name` is the thread's name for the kernel. Returns false
+ * if no thread can be made. */
 bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
                       void *data);
 
-/* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end: by
- * crn_helper_stop, or with the program, whose end only this function notices: wait for 0.5 s at
- * most. Thread: the helper. */
+/* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end,
+ * because of crn_helper_stop or because the program has ended. Only this function notices the
+ * program's end, so `until` should be at most 0.5 s away. Thread: the helper. */
 bool crn_helper_wait(crn_helper *helper, uint64_t until);
 
 static inline bool crn_helper_runs(const crn_helper *helper)
@@ -56,11 +57,12 @@ void crn_helper_stop(crn_helper *helper);
 
 /* Halts the helper until crn_helper_let_end. Waits only until the helper waits: to wait for the end
  * of a thread takes long if other programs use the processors. Returns the number of threads that
- * remain, of the helper and its keeper. */
+ * still exist, of the helper and its keeper; 0 if the helper does not run or is the calling
+ * thread. */
 unsigned crn_helper_halt(crn_helper *helper);
 
 /* Tells a halted helper to end, when it next wakes up, and detaches it. crn_helper_stop may still
- * wait for that. */
+ * wait for its end. */
 void crn_helper_let_end(crn_helper *helper);
 
 /* Sets the number of helper threads to 0 in a child of fork, which has none of the parent's. */
