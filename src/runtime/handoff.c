@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hand-offs: work of a strand is charged to the context that requested it.
+ * Hand-offs: a strand's work is charged to the context that requested the work.
  *
  * A token names a context of the taker's graph. The first adoption on another lane rebuilds the
  * path in that lane's graph and caches the result.
@@ -11,8 +11,8 @@
 /* ---- cache of other lanes' contexts ---- */
 
 typedef struct crn_foreign {
-    uint64_t key; /* (lane + 1) << 32 | context; 0: the entry is free */
-    uint32_t record;
+    uint64_t key;    /* (lane + 1) << 32 | context; 0: the entry is free */
+    uint32_t record; /* of this lane's graph */
 } crn_foreign;
 
 enum { FIRST_FOREIGN = 16 };
@@ -51,8 +51,9 @@ static cairn_lane *lane_numbered(const cairn_profile *profile, uint32_t number)
     return lane;
 }
 
-/* Returns the path of a context without the root, outermost block first; free it. Another thread
- * may be adding to the lane: its links may move, but do not change. NULL without memory. */
+/* Returns the path of a context without the root, outermost block first; free it. An invalid
+ * context has the root's path. NULL without memory. Another thread may be adding to the lane: while
+ * `moving` is locked, the links stay in place, and existing links never change. */
 static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *length)
 {
     pthread_mutex_lock(&lane->moving);
@@ -115,8 +116,9 @@ static uint32_t find_or_rebuild(cairn_lane *lane, const cairn_handoff *handoff)
 
 /* ---- public functions ---- */
 
-/* Returns the span for a token: the innermost open span, or the span of the adopted token if that
- * is further in; CAIRN_SPAN_SKIPPED in a tree that is not recorded. */
+/* Returns the span for a token: the innermost open span, or the span of the adopted token if the
+ * strand adopted the token within that span; CAIRN_SPAN_SKIPPED in a tree that is not recorded; 0
+ * if there is no such span. */
 static inline cairn_span requester(const cairn_strand *strand)
 {
     if (strand->lost_spans || !strand->open_spans)
@@ -129,7 +131,8 @@ static inline cairn_span requester(const cairn_strand *strand)
         return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
     if (above == CRN_OPEN_SKIPPED)
         return CAIRN_SPAN_SKIPPED;
-    /* a child of fork can have CRN_SPAN_GONE before it records anything */
+    /* Tests the option, not `chunks`: a child of fork can have CRN_SPAN_GONE before it has
+     * chunks. */
     return above == CRN_SPAN_GONE && lane->profile->spans ? crn_span_name_gone(lane) : 0;
 }
 
@@ -145,7 +148,8 @@ cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
     const cairn_lane *lane = crn_lane_of(strand);
     cairn_span span = requester(strand);
     cairn_context context = current_context(strand);
-    if (!strand->adoption_count && !crn_spans_forked(strand)) /* returned without a copy */
+    /* A return of its own: the compiler then builds this token in place, without a copy. */
+    if (!strand->adoption_count && !crn_spans_forked(strand))
         return (cairn_handoff){.span = span,
                                .context = context,
                                .lane = lane->number,
@@ -193,7 +197,7 @@ static bool grow_adoptions(cairn_strand *strand)
     return true;
 }
 
-/* Requires space. */
+/* Adds an adoption, for which the array has space. `height` is that of the strand's stack. */
 static inline void push_adoption(cairn_strand *strand, const cairn_handoff *handoff, size_t height)
 {
     strand->adoptions[strand->adoption_count++] =
@@ -243,7 +247,8 @@ static inline bool adopt_at_once(cairn_strand *strand, const cairn_handoff *hand
     return true;
 }
 
-/* It is not inlined, so that adopt_at_once saves fewer registers. */
+/* Processes announced changes and adopts. Not inlined, so that the fast path in its caller saves
+ * fewer registers. */
 __attribute__((noinline)) static void adopt_attending(cairn_strand *strand, cairn_handoff handoff)
 {
     cairn_lane *lane = crn_lane_of(strand);

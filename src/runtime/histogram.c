@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The histograms of a lane, in the capture, and tables to find them. The first span of a block, or
- * with a value, makes a histogram. This occasionally adds a chunk to the capture.
+ * The histograms of a lane, in the capture, and tables to find them. The first span of a block
+ * makes the block's histogram, and the first span with a value of a split attribute makes that
+ * value's. Now and then a new histogram needs a new chunk of the capture.
  */
 #include "base/limits.h"
 #include "base/memory.h"
@@ -10,13 +11,14 @@
 #include <string.h>
 
 enum {
-    IN_CHUNK = 16, /* histograms */
+    IN_CHUNK = 16, /* number of histograms in a chunk */
     FIRST_ENTRIES = CRN_FIRST(64, 2),
     FIRST_BLOCKS = CRN_FIRST(64, 2)
 };
 
-/* Entry of the table. In an entry of kind OTHER, `values` counts the block and key's values with
- * histograms of their own. */
+/* An entry of the table of histograms by attribute value. The entry of kind OTHER of a block and
+ * key is for all values without a histogram of their own; its `values` is the number of values with
+ * one. */
 typedef struct entry {
     uint64_t hash; /* 0: free */
     uint32_t block, key;
@@ -26,11 +28,11 @@ typedef struct entry {
 
 struct crn_histograms {
     crn_stream space;
-    crn_disk_histogram *next, *end;
-    crn_disk_histogram **by_block;
-    uint32_t block_room;
-    entry *entries;
-    uint32_t mask, used;
+    crn_disk_histogram *next, *end; /* unused histograms of the newest chunk */
+    crn_disk_histogram **by_block;  /* table; NULL: not made yet */
+    uint32_t block_room;            /* number of entries of by_block */
+    entry *entries;                 /* hash table by attribute value */
+    uint32_t mask, used;            /* number of entries - 1; number of used entries */
 };
 
 crn_histograms *crn_histograms_new(cairn_lane *lane)
@@ -78,7 +80,8 @@ static crn_disk_histogram *take(crn_histograms *histograms)
     return histograms->next ? histograms->next++ : NULL;
 }
 
-/* Makes a histogram. Stores the state last: it makes the histogram valid. */
+/* Makes a histogram. Stores its state last, because the state tells readers that the histogram is
+ * valid. Returns NULL without space. */
 static crn_disk_histogram *make(crn_histograms *histograms, const crn_histogram_value *value)
 {
     crn_disk_histogram *histogram = take(histograms);
@@ -162,7 +165,7 @@ static entry *place_of(const crn_histograms *histograms, uint64_t hash,
     return &entries[at & histograms->mask];
 }
 
-/* Makes space for two more entries. */
+/* Makes space for two more entries. Returns false without memory. */
 static bool grow_entries(crn_histograms *histograms)
 {
     uint32_t room = histograms->mask + 1;
@@ -184,6 +187,7 @@ static bool grow_entries(crn_histograms *histograms)
     return true;
 }
 
+/* Fills `place` for the value if `place` is free. Returns `place`. */
 static entry *enter(crn_histograms *histograms, entry *place, uint64_t hash,
                     const crn_histogram_value *value)
 {

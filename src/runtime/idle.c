@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The idle sampler. After QUIET rounds without an event on any lane, the sampling thread sleeps: it
- * makes only a few rounds a second, for readers, until the next event wakes it.
+ * makes only a few rounds a second, to update the file for its readers, until the next event wakes
+ * it.
  *
- * Samples must come as if sampling had gone on: a gap that began with the event would never put a
- * sample right after it. So the age of the last sample before the event and the time from the event
- * to the next sample are drawn as for a renewal process that has run for long. The context that
- * waited is charged up to that last sample; it cannot have changed since the last round.
+ * Samples must come as if sampling had gone on: if a gap between samples began with the event, no
+ * sample would ever come right after the event. So the age of the last sample before the event and
+ * the time from the event to the next sample are drawn as for a renewal process that has run for
+ * long. The context that was current during the sleep is charged up to that last sample; the
+ * context cannot have changed since the last round.
  */
 #include "runtime/runtime.h"
 
@@ -22,7 +24,8 @@ static double uniform(uint64_t *random)
 }
 
 /* Returns an exponential random number with mean 1, by von Neumann's method: draws uniform numbers
- * while they decrease, and uses the first if their count is odd. */
+ * while they decrease, and uses the first if their count is odd; otherwise adds 1 to the result and
+ * starts again. */
 static double exponential(uint64_t *random)
 {
     for (unsigned whole = 0;; whole++) {
@@ -42,9 +45,9 @@ double crn_sampler_gap(const cairn_profile *profile, uint64_t *random)
     return profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(random) : exponential(random);
 }
 
-/* Splits the gap that contains a random moment. A random moment is more often in a long gap, so a
- * uniform gap is accepted in proportion to its length. Both parts of an exponential gap are
- * exponential. */
+/* Splits the gap that contains a random moment into the parts before and after that moment. A
+ * random moment is more often in a long gap, so a uniform gap is accepted in proportion to its
+ * length. Both parts of an exponential gap are exponential. */
 static void split_gap(const cairn_profile *profile, uint64_t *random, double *before, double *after)
 {
     if (profile->cpu != CAIRN_CPU_OFF) {
@@ -85,9 +88,9 @@ void crn_sampler_rest(cairn_profile *profile, bool quiet)
         return;
     double before, after, period = (double)sampler->period_ns;
     split_gap(profile, &sampler->random, &before, &after);
+    /* Atomic: a thread that ended the previous sleep may still read `age`. */
     __atomic_store_n(&sampler->age, (uint64_t)(before * period * profile->clock_per_ns),
-                     __ATOMIC_RELAXED); /* atomic: a thread that ended the sleep before may still
-                                           read it */
+                     __ATOMIC_RELAXED);
     sampler->rest_ns = (uint64_t)(after * period);
     __atomic_store_n(&sampler->last_before, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&sampler->sleeps, true, __ATOMIC_RELEASE);
@@ -129,6 +132,7 @@ static uint64_t wake(cairn_profile *profile, uint64_t clock)
     return before;
 }
 
+/* The fence is the counterpart of that in crn_sampler_rest. */
 static bool sleeps(const cairn_profile *profile)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -146,15 +150,15 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
     cairn_profile *profile = lane->profile;
     if (!sleeps(profile))
         return;
-    /* Reads `seen_cpu` before it wakes the sampler, whose next round sets it. */
+    /* `seen_cpu` is read before the sampler wakes, because the sampler's next round sets it. */
     uint64_t seen = __atomic_load_n(&lane->seen_cpu, __ATOMIC_ACQUIRE);
     uint64_t now = crn_clock_now(profile->tsc), before = wake(profile, now);
     if (before > *clock)
         *clock = before;
     if (!own || profile->cpu == CAIRN_CPU_OFF || profile->how_sampled != CAIRN_SAMPLER_THREAD)
         return;
-    /* If the thread has run since `before`, its processor time then was `used - age`. Below `seen`,
-     * it was used before the last round, perhaps in another context. */
+    /* If the thread has run without a pause since `before`, its CPU time at that moment was `used -
+     * age`. A result up to `seen` was reached before the last round, perhaps in another context. */
     uint64_t used = crn_lane_cpu_now(lane);
     uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
     if (used > age && used - age > seen && used - age > *cpu)

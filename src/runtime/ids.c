@@ -20,6 +20,7 @@ static uint64_t make_do(uint64_t n)
     return crn_random_mix(z);
 }
 
+/* Returns a random number other than 0. `n` differs between the calls of one process. */
 static uint64_t draw(uint64_t n)
 {
     uint64_t number = 0;

@@ -14,8 +14,8 @@ enum { KEPT_STACK = 1024 }; /* entries of the stack that a closed strand may kee
 
 /* ---- lanes ---- */
 
-/* Returns a closed lane for reuse, or NULL. So thousands of short-lived threads need only as many
- * graphs as ran at once. Call it with the profile's lock held. */
+/* Returns a closed lane for reuse, or NULL. With reuse, thousands of short-lived threads need only
+ * as many graphs as threads run at once. Call it with the profile's lock held. */
 static cairn_lane *reuse_lane(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
@@ -82,7 +82,7 @@ void cairn_lane_close(cairn_lane *lane)
 
 /* ---- strands ---- */
 
-/* Returns a closed strand or a new one, with memory for its stack. */
+/* Returns a closed strand or a new one, with memory for its stack; NULL without memory. */
 static cairn_strand *strand_memory(cairn_lane *lane)
 {
     cairn_strand *strand = lane->spare;

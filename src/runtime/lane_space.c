@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of lanes.
+ * Makes lanes, grows their memory in the capture, and frees them.
  */
 #include <errno.h>
 
@@ -41,7 +41,8 @@ void crn_lane_detach_header(cairn_lane *lane)
                            lane->links.chunks[0].offset, CRN_PAGE);
 }
 
-/* Grows the records, and the column of CPU time, so that charging never allocates. */
+/* Makes space for `records` records, and in the column of CPU time, so that charging CPU time never
+ * allocates. Even after an error sets all addresses, because arrays may have moved. */
 static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sets the stack limits of strands, which send the next event to the slow path when they are
- * lowered.
+ * Sets the stack limits of strands: to those of the stack, or, if the strand is armed, to values
+ * that send the next event to the slow path.
  */
 #include "runtime/stack.h"
 
@@ -22,7 +22,7 @@ void crn_stack_disarm(cairn_strand *strand)
         return;
     }
     cairn_block *low = strand->only.blocks + strand->resolved;
-    /* See crn_strand_disarm. */
+    /* Exchanges, for the reason in crn_strand_disarm. */
     (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
     const cairn_lane *lane = crn_lane_of(strand);
@@ -48,8 +48,8 @@ void crn_strand_disarm(cairn_strand *strand)
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();
-    /* If another thread has lowered a limit before, the exchange makes its request visible to the
-     * loads below. */
+    /* If another thread has armed the strand before, the exchange makes that thread's request
+     * visible to the loads below. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? CRN_HIGH_OFF : strand->end,
                               __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack + strand->hot.floor,

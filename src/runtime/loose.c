@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loose spans: hosts record them on a thread's lane without the strand's stack. They need not nest,
- * and count no call.
+ * Loose spans: hosts record them on a thread's lane, but not on the strand's stack of spans. So
+ * loose spans need not nest, and they count no call.
  */
 #include <cairn/host.h>
 
@@ -12,8 +12,9 @@ uint64_t cairn_priv_loose_now(const cairn_strand *strand)
     return crn_spans_stamp(crn_lane_of(strand));
 }
 
-/* Returns the number of the parent; 0 for a root span; CRN_OPEN_SKIPPED if the tree is not
- * recorded. */
+/* Returns the number of the parent: the innermost open span, if that is recorded. Otherwise returns
+ * 0 for a root span, or CRN_OPEN_SKIPPED if trees are sampled: then loose spans are recorded only
+ * in recorded trees. */
 static uint32_t parent_of(const cairn_strand *strand)
 {
     const cairn_profile *profile = crn_lane_of(strand)->profile;
@@ -34,7 +35,8 @@ uint32_t cairn_priv_loose_begin(cairn_strand *strand, cairn_block block, uint64_
     const cairn_priv_span *chunk_end = lane->spans_end;
     cairn_priv_span *span = crn_spans_take(lane, &number);
     if (lane->spans_end != chunk_end)
-        crn_spans_slow(lane); /* so that the next span sets the limit to that of the new chunk */
+        crn_spans_slow(
+            lane); /* so that the next span on the stack sets its limit to the new chunk's end */
     if (!span)
         return 0;
     span->iteration = CAIRN_ITERATION_NONE;
