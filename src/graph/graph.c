@@ -9,10 +9,10 @@
 #include "base/memory.h"
 
 enum {
-    EDGE_CACHE_FIRST = CRN_FIRST(256, 1), /* entries; powers of two: a page */
-    EDGES_ROOMY = CRN_FIRST(1 << 11, 4),  /* entries: up to this size the cache has 16 for each
-                                             edge */
-    EDGES_MOST = CRN_FIRST(1 << 15, 8),   /* entries: 512 KiB */
+    /* Sizes of the edge cache, in entries, powers of two. */
+    EDGE_CACHE_FIRST = CRN_FIRST(256, 1), /* a page */
+    EDGES_ROOMY = CRN_FIRST(1 << 11, 4),  /* below this size, the cache has 16 for each edge */
+    EDGES_MOST = CRN_FIRST(1 << 15, 8),   /* 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* records kept free for [folded] */
@@ -44,9 +44,9 @@ uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block
     return crn_index_find(&graph->index, graph->links, from, block);
 }
 
-/* Adds the edge to which `entry` of the context `from` leads to the index, if the index lacks it.
- * Ignores an entry that leads to a record of another context's edge, as after fold. Returns false
- * without memory. */
+/* Adds the edge in `entry`, a callee entry of the context `from`, to the index, unless the index
+ * has the edge. Ignores an entry that leads to an edge of another context, as one can after fold.
+ * Returns false without memory. */
 static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
 {
     const crn_link *links = graph->links;
@@ -60,8 +60,8 @@ static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
     return true;
 }
 
-/* Makes a new edge known to crn_graph_find, if it shares its callee entry or leads to [folded]. The
- * index has capacity. */
+/* Makes a new edge that shares its callee entry, or leads to [folded], known to crn_graph_find. The
+ * index must have capacity for two edges: this one and the one in the entry. */
 __attribute__((noinline)) static void add_shared_edge(crn_graph *graph, uint32_t record)
 {
     const crn_link *link = &graph->links[record];
@@ -115,7 +115,7 @@ __attribute__((noinline)) static void cache_callee(crn_graph *graph, uint32_t re
     if (crn_graph_record(graph, callee)->block == CAIRN_BLOCK_FOLDED)
         return; /* cairn_enter must not find [folded] */
     if (shared && record == crn_graph_target(graph, record) && !index_callee(graph, record, entry))
-        return;
+        return; /* without memory for the index, the edge in the entry would not be found again */
     CAIRN_PRIV_PUT(*entry, node_offset);
     uint64_t from = record * (uint64_t)CRN_RECORD_WORDS;
     if (shared || graph->hot.inline_cache)
@@ -139,7 +139,8 @@ void crn_graph_make_inline_cache(crn_graph *graph)
     cairn_priv_cache_entry *made = crn_try_sparse(INLINE_CACHE_SIZE);
     if (made) {
         crn_zero_in_children(made, INLINE_CACHE_SIZE);
-        made[0] = (cairn_priv_cache_entry){.from = UINT32_MAX}; /* never a node offset */
+        /* Neither 0, which shows a child of fork, nor a node offset. */
+        made[0] = (cairn_priv_cache_entry){.from = UINT32_MAX};
     }
     __atomic_store_n(&hot->inline_cache, made, __ATOMIC_RELEASE);
 }
@@ -235,6 +236,8 @@ static inline uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block 
     return has_room(graph) ? put_edge(graph, put_context(graph, from, block), from, block) : 0;
 }
 
+/* Adds an alias of `target` of the kind `why`. Returns 0 at the limit on aliases or without
+ * space. */
 __attribute__((noinline)) static uint32_t add_alias(crn_graph *graph, uint32_t from,
                                                     uint32_t target, uint32_t why)
 {
@@ -247,8 +250,10 @@ __attribute__((noinline)) static uint32_t add_alias(crn_graph *graph, uint32_t f
 
 /* ---- canonical form ---- */
 
-enum { GROUP = 8 }; /* blocks that are compared at once */
+enum { GROUP = 8 }; /* number of blocks that are compared at once */
 
+/* Makes space for paths of `length` blocks. Allocates GROUP blocks before path_blocks, too, because
+ * find_last may read them. Returns false without memory. */
 __attribute__((noinline)) static bool path_reserve(crn_graph *graph, uint32_t length)
 {
     uint64_t capacity = graph->path_capacity ? graph->path_capacity : PATH_FIRST;
@@ -269,9 +274,9 @@ __attribute__((noinline)) static bool path_reserve(crn_graph *graph, uint32_t le
     return true;
 }
 
-/* Loads the path of `context` into path_blocks and path_contexts. Walks only up to the last loaded
- * path, because new contexts are often close to each other. Returns false without memory, and for a
- * context of a lost capture (loss.h), whose depth is 0. */
+/* Loads the path of `context` into path_blocks and path_contexts. Keeps the beginning that this
+ * path shares with the last loaded one, because new contexts are often close to each other. Returns
+ * false without memory, and for a context of a lost capture (loss.h), whose depth is 0. */
 static inline bool path_load(crn_graph *graph, uint32_t context)
 {
     uint32_t at = graph->links[context].depth, kept = graph->path_length;
@@ -317,9 +322,9 @@ static inline uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t 
     return end;
 }
 
-/* If the loaded path and `block` end with two equal consecutive runs, returns the context that ends
- * the first run; otherwise 0. A run is at most half of the path. Compares the last two blocks of
- * both runs first, as they usually differ. */
+/* If the loaded path, followed by `block`, ends with two equal consecutive runs, returns the
+ * context that ends the first run; otherwise 0. A run is at most half of the path. Compares the
+ * last two blocks of both runs first, as they usually differ. */
 static inline uint32_t find_cycle(const crn_graph *graph, cairn_block block)
 {
     const uint32_t *blocks = graph->path_blocks;
@@ -348,14 +353,15 @@ static uint32_t folded_context(crn_graph *graph)
 {
     if (!graph->folded)
         graph->folded = crn_graph_find(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
-    if (!graph->folded) /* uses the record that RECORDS_RESERVED keeps free; needs no index entry */
+    if (!graph->folded) /* uses the record that RECORDS_RESERVED keeps free; needs no index entry,
+                           because `folded` keeps it */
         graph->folded = put_context(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
     return graph->folded;
 }
 
 /* Returns a record for an edge that, because of a limit, cannot lead to a new context. The edge
- * leads to the nearest ancestor with the same block, as in GHC's cost centre stacks, or to
- * [folded]/block. */
+ * leads to the nearest ancestor with the same block, as in GHC's cost centre stacks, or to the
+ * context of the block below [folded]. Without space returns [folded] itself. */
 __attribute__((noinline)) static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
 {
     if (!graph->full && path_load(graph, from)) {

@@ -36,7 +36,7 @@ struct crn_link {
     uint32_t block;
     uint32_t depth; /* in a context: length of its path, including the root; in an alias: its
                        kind */
-    uint64_t wall;
+    uint64_t wall;  /* wall time in units of the capture's clock */
 };
 
 enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
@@ -47,7 +47,8 @@ _Static_assert(sizeof(crn_link) == 24, "on disk");
 /* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
 
-/* Returns the record at a node offset. Ignores bits above the lower 32: hosts put flags there. */
+/* Returns the record at a node offset. Ignores the upper 32 bits, where hosts may keep a graph
+ * tag. */
 static inline uint32_t crn_record_at(uint64_t node_offset)
 {
     return (uint32_t)node_offset / CRN_RECORD_WORDS;
@@ -98,8 +99,8 @@ static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
     return graph->links[record].target;
 }
 
-/* Return the key for the edge to `block` from the record at `node_offset`, and its entry in the
- * edge cache. */
+/* Return the key for the edge to `block` from the record at `node_offset`, and the edge's entry in
+ * the edge cache. */
 static inline uint64_t crn_graph_edge_key(uint64_t node_offset, cairn_block block)
 {
     return (uint64_t)block << 32 | node_offset;
@@ -113,8 +114,9 @@ static inline crn_cached_edge *crn_graph_edge_entry(const cairn_priv_lane *hot,
 }
 
 /* Returns true if a record's callee entry is empty: then no edge to a block with this entry was
- * ever followed. (An empty entry leads to record 0, or to the root in the entry of
- * CAIRN_BLOCK_FOLDED.) */
+ * ever followed. (An empty entry leads to record 0, which has the block CAIRN_BLOCK_FOLDED; in the
+ * entry of that block, to the root. So the callee of an empty entry never has the block that is
+ * looked for.) */
 static inline bool crn_graph_is_no_callee(uint32_t callee)
 {
     return callee <= CRN_RECORD_ROOT * CRN_RECORD_WORDS;
@@ -149,8 +151,9 @@ extern crn_cached_edge crn_graph_no_nodes[2];
 /* Frees caches, index and path. The records belong to `storage`. */
 void crn_graph_close(crn_graph *graph);
 
-/* Returns the record for `block` called from `record`, adding it if needed: its path is canonical,
- * or a limit folds it. Never fails: without space it returns the context [folded]. */
+/* Returns the record for `block` called from `record`, adding the record if needed. The record
+ * leads to the context with the canonical path; at a limit, to another context in its place (fold
+ * in graph.c). Never fails: without space the result is the context [folded]. */
 uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
 /* Like crn_graph_append, and caches the result in the record and, if useful, in the edge cache. */
@@ -159,7 +162,8 @@ uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block);
 /* Like crn_graph_extend, but searches the edge cache first. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Allocates inline caches for the first blocks; without memory the graph has no inline caches. */
+/* Allocates the graph's inline caches, for all blocks that can have one; without memory the graph
+ * has no inline caches. */
 void crn_graph_make_inline_cache(crn_graph *graph);
 
 /* Returns empty read-only inline caches for all blocks that can have one; NULL before the first

@@ -54,8 +54,8 @@ static void lengthen_numbers(crn_index *index)
     index->numbers |= bit;
 }
 
-/* Returns false for a link of zeros, as a lost capture has: their edges would all have the same
- * hash. */
+/* Returns false for a link of zeros. In a lost capture (loss.h) all links are such: their edges
+ * have the same hash, so to put each would take a search through all others. */
 static bool is_link(const crn_link *link)
 {
     return link->from || link->block;

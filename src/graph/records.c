@@ -17,6 +17,7 @@ static bool is_known(const crn_records *records, uint32_t record)
            crn_records_is_context(records, record);
 }
 
+/* Returns true if the record is valid. All smaller records have been checked. */
 static bool is_valid(const crn_records *records, uint32_t record)
 {
     const crn_link *link = &records->links[record];

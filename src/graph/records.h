@@ -31,7 +31,7 @@ static inline bool crn_records_is_context(const crn_records *records, uint32_t r
 }
 
 /* Adds calls, ticks and wall to `graph`, which has the same blocks. Sets `map`, an array of
- * context_count entries, to the record in `graph` for each context. */
+ * context_count entries, to the context in `graph` for each context. */
 void crn_records_merge(const crn_records *records, crn_graph *graph, uint32_t *map);
 
 #endif

@@ -157,8 +157,8 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
         *clock = before;
     if (!own || profile->cpu == CAIRN_CPU_OFF || profile->how_sampled != CAIRN_SAMPLER_THREAD)
         return;
-    /* If the thread has run without a pause since `before`, its CPU time at that moment was `used -
-     * age`. A result up to `seen` was reached before the last round, perhaps in another context. */
+    /* If the thread has run without a pause since `before`, its CPU time then was `used - age`. A
+     * result up to `seen` was reached before the last round, perhaps in another context. */
     uint64_t used = crn_lane_cpu_now(lane);
     uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
     if (used > age && used - age > seen && used - age > *cpu)

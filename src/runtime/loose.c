@@ -35,8 +35,8 @@ uint32_t cairn_priv_loose_begin(cairn_strand *strand, cairn_block block, uint64_
     const cairn_priv_span *chunk_end = lane->spans_end;
     cairn_priv_span *span = crn_spans_take(lane, &number);
     if (lane->spans_end != chunk_end)
-        crn_spans_slow(
-            lane); /* so that the next span on the stack sets its limit to the new chunk's end */
+        crn_spans_slow(lane); /* so that the next span on the stack sets the limit to the new
+                                 chunk's end */
     if (!span)
         return 0;
     span->iteration = CAIRN_ITERATION_NONE;
