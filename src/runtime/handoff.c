@@ -106,6 +106,8 @@ static uint32_t find_or_rebuild(cairn_lane *lane, const cairn_handoff *handoff)
         return record;
     cairn_lane *from = lane_numbered(lane->profile, handoff->lane);
     record = from ? rebuild(lane, from, handoff->context) : CRN_RECORD_ROOT;
+    if (record == CRN_RECORD_ROOT) /* no memory to read the path, which may be there next time */
+        return record;
     if ((lane->foreign && lane->foreign_count < lane->foreign_mask / 2) || grow_foreign(lane)) {
         uint64_t key = key_of(handoff);
         *place_of(lane, key) = (crn_foreign){key, record};
@@ -181,7 +183,7 @@ static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
         from++;
     uint64_t key = from < child->ancestor_count ? child->ancestors[from].span_key : 0;
     if (key && crn_trace_make_own(profile, handoff->trace))
-        handoff->flags = 1;
+        handoff->flags = CRN_TRACE_SAMPLED;
     handoff->remote = key ? handoff->span ^ key : 0;
     handoff->span = 0;
 }
