@@ -119,7 +119,8 @@ static int compare_wakes(const void *left, const void *right)
     return CRN_ORDER(a->from, b->from) ?: CRN_ORDER(a->lane, b->lane) ?: CRN_ORDER(a->to, b->to);
 }
 
-/* Begin or end (`last`) of a wake-up. `spare`: time up to it in which a processor was free. */
+/* Begin or end (`last`) of a wake-up. `spare`: ns in which a processor was free, from the first
+ * change up to this moment; before the first change, the time up to it, negative. */
 typedef struct moment {
     uint64_t time;
     uint32_t wake;
@@ -158,7 +159,7 @@ static void find_spare_time(crn_replay *replay, moment *moments, uint32_t count)
     changes_free(&changes);
 }
 
-/* Charges lanes that woke late although a processor was free, for an unknown reason. */
+/* Adds to each lane's unexplained time how long a processor was free while the lane woke late. */
 static void charge_late_wakes(crn_replay *replay)
 {
     uint32_t count = replay->wake_count;
@@ -215,8 +216,8 @@ static bool next_busy(busy *busy)
     return true;
 }
 
-/* Adds the next interval by begin. `ends` has the ends of open intervals, at most `cores`. Returns
- * true if more are open. */
+/* Adds the interval that begins next. `ends` has the ends of the open intervals, at most `cores`.
+ * Returns true if the new interval would be one more. */
 static bool is_crowd(uint64_t *ends, uint32_t *count, const busy *next, uint32_t cores)
 {
     uint32_t left = 0;
@@ -279,7 +280,7 @@ static bool is_crowded(const crn_replay *replay)
     return crowded;
 }
 
-/* ---- both cases ---- */
+/* ---- operations, with shared processors or without ---- */
 
 bool crn_replay_is_shared(crn_replay *replay)
 {
@@ -336,7 +337,7 @@ static void write_lanes(crn_replay *replay)
     crn_free(over);
 }
 
-/* Writes code for lanes that a scenario adds to a pool: it only takes jobs. */
+/* Writes the code of lanes that a scenario adds to a pool: such lanes only take jobs. */
 static void write_loops(crn_replay *replay)
 {
     for (uint32_t p = 0; p < replay->pool_count; p++) {

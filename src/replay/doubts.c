@@ -148,9 +148,9 @@ static void find_locks(crn_replay *replay, const item *items, uint32_t count)
 
 /* ---- jobs that are missing: dropped tokens ---- */
 
-/* Numbers of a block's spans with and without a handed-off job. */
+/* The number of a block's spans that handed off a job, and of those that did not. */
 typedef struct giver {
-    uint32_t with, without, busy; /* busy: `without`, while a job of the kind ran */
+    uint32_t with, without, busy; /* busy: how many of `without` ended while a job of `kind` ran */
     uint32_t kind;                /* kind of the handed-off jobs */
 } giver;
 
@@ -315,7 +315,7 @@ static void find_waits(crn_replay *replay)
 
 /* ---- asynchronous spans ---- */
 
-/* Doubts asynchronous spans: the simulation keeps their recorded lengths. */
+/* Adds a doubt about asynchronous spans: the simulation keeps their recorded lengths. */
 static void find_async(crn_replay *replay)
 {
     for (uint32_t s = 0; s < replay->trace->span_count; s++)
@@ -325,8 +325,8 @@ static void find_async(crn_replay *replay)
 
 /* ---- condition variables ---- */
 
-/* Doubts waits for condition variables: a thread that need not wait leaves no record of what it
- * needed. */
+/* Adds a doubt about condition variables with waits of a hundredth of the recording: a thread that
+ * need not wait leaves no record of what it needed. */
 static void find_conditions(crn_replay *replay)
 {
     enum { SHARE = 100 };

@@ -43,7 +43,7 @@ static void add_copy(crn_replay *replay, const crn_copy *copy)
 }
 
 /* Adds a copy for each span that handed off no job, unlike others of its block: its job was
- * dropped. */
+ * dropped. `to_end`: median of the time from a hand-off to the end of its span, ns. */
 static void copy_jobs(crn_replay *replay, const handed *jobs, uint32_t count, uint64_t to_end)
 {
     const crn_trace *trace = replay->trace;

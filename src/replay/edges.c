@@ -106,7 +106,8 @@ static void add_follows(crn_replay *replay, const crn_span_edge *edge)
     signal_gate(replay, gate, edge->to, earlier(to->end, from->start));
 }
 
-/* Adds a gate for a wait. The awaited span may go on a little after its signal. */
+/* Adds a gate for a wait. An awaited span may go on a little after it let the waiting span
+ * continue; its signal is then at the end of the waiting span. */
 static void add_wait(crn_replay *replay, const crn_span_edge *edge)
 {
     const crn_span *from = &replay->trace->spans[edge->from];
@@ -150,7 +151,7 @@ static void add_edges(crn_replay *replay, const known *known)
             set_bit(known->waited_for, edge->to);
         }
         replay->facts.waits++;
-        /* A lane keeps its own order. */
+        /* An edge within a lane needs no gate: the lane keeps its order. */
         if (trace->spans[edge->from].lane == trace->spans[edge->to].lane)
             continue;
         if (edge->kind == CRN_EDGE_WAITS)
@@ -162,6 +163,7 @@ static void add_edges(crn_replay *replay, const known *known)
 
 /* ---- inferred waits ---- */
 
+/* A job and the span that handed it off. */
 typedef struct asked {
     uint32_t parent, job;
 } asked;
@@ -206,8 +208,8 @@ static void guess_of(crn_replay *replay, const known *known, const asked *jobs, 
 }
 
 /* Infers waits: a span that handed off jobs and ended after all of them waited for them, unless it
- * or they have a recorded wait. Not with queues described by notes: a producer may end after its
- * job only for lack of a processor. */
+ * or they have a recorded wait. Infers none for a queue with a noted capacity: its producer need
+ * not wait, and may end after its job only for lack of a processor. */
 static void infer_waits(crn_replay *replay, const known *known)
 {
     uint32_t count = replay->job_count;

@@ -180,8 +180,8 @@ static bool is_inside(const crn_writer *writer, uint32_t span)
            !crn_replay_is_before(writer->replay, span, writer->replay->jobs[writer->job].span);
 }
 
-/* Writes an event that runs report. Spans in a job use other slots, as the lane that runs the job
- * may have open spans. */
+/* Writes the begin or end of a span that runs report. Spans in a job (`inside`) have slots of their
+ * own, as the lane that runs the job may have open spans. `outermost`: no other span is open. */
 static void emit_event(crn_writer *writer, const crn_event *event, bool inside, bool outermost)
 {
     const crn_replay *replay = writer->replay;

@@ -16,6 +16,8 @@ typedef struct lane_scan {
     uint32_t first;    /* first span of the job; later spans of the lane are in the job */
     uint32_t to_begin; /* number of the job's spans that have not begun */
     uint32_t open;     /* number of its open spans */
+    /* left_loop: an event outside of jobs came after a job; tangled: the lane is no worker, as a
+     * job overlaps other spans or comes after such an event. */
     bool had_jobs, left_loop, tangled;
 } lane_scan;
 

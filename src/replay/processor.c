@@ -11,9 +11,10 @@
 
 /* Shorter work is within the error of reading the clock. */
 enum { LEAST_NS = 10000 };
+/* A span that was active for this share of its work did not wait. */
 #define NEARLY_ALL 0.95
 
-/* Returns a span's processor and ready time in ns; below 0 if unknown. */
+/* Returns the sum of a span's processor and ready time in ns; below 0 if unknown. */
 static double active_time(const crn_trace *trace, uint32_t span)
 {
     if (trace->cpu[span] == UINT64_MAX)

@@ -11,7 +11,7 @@
 typedef enum crn_op_kind {
     CRN_OP_WORK,  /* number: class of work (crn_work_class); amount: ns on a processor of its own */
     CRN_OP_DELAY, /* number: ns that pass whatever the lanes do */
-    CRN_OP_UNTIL, /* number: earliest moment to continue */
+    CRN_OP_UNTIL, /* number: earliest moment to continue, ns since the origin */
     CRN_OP_BEGIN, /* a watched span begins; number: its index */
     CRN_OP_END,   /* a watched span ends; number: its index */
     CRN_OP_OPEN,  /* a measured span begins; number: slot for its begin */
@@ -19,12 +19,12 @@ typedef enum crn_op_kind {
     CRN_OP_TOUCH, /* another span begins or ends: for the run's first begin and last end */
     CRN_OP_GATE,  /* wait at a gate; number: the gate */
     CRN_OP_SIGNAL, /* signals a gate; number: the gate */
-    CRN_OP_TAKE,   /* hand off a job; number: the job; waits for space in its queue */
+    CRN_OP_TAKE,   /* hand off a job; number: the job or copy; a full queue waits or drops a job */
     CRN_OP_START,  /* a job bound to this lane leaves its queue; number: the job */
     CRN_OP_LOOP,   /* take jobs; number: the pool; amount: where to continue after the last job */
     CRN_OP_RETURN, /* the job is done: return to the loop */
-    CRN_OP_STOP,
-    CRN_OP_MORE /* number: CRN_MORES * argument + crn_more */
+    CRN_OP_STOP,   /* the lane's end */
+    CRN_OP_MORE    /* number: CRN_MORES * argument + crn_more */
 } crn_op_kind;
 
 typedef enum crn_more {
@@ -40,9 +40,10 @@ typedef struct crn_op {
     uint64_t number, amount;
 } crn_op;
 
-/* Operations as bytes, because there are many: kind and a small number in one byte, 7 bits in each
- * further byte. Consecutive work is summed by class, so most spans need no operation of their own.
- */
+/* Operations as bytes, because there are many. The first byte has the kind in its low 4 bits, and
+ * the number if it is below CRN_CODE_SMALL; the rest of a larger number, and then the amount,
+ * follow with 7 bits a byte. The amount of CRN_OP_LOOP has 8 bytes, as it is known only later.
+ * Consecutive work is summed by class, so most spans need no operation of their own. */
 typedef struct crn_code {
     uint8_t *bytes;
     uint64_t size, room;
@@ -82,18 +83,19 @@ static inline crn_op crn_code_next(const uint8_t **at)
 typedef struct crn_job {
     uint32_t span;    /* its first span */
     uint32_t lane;    /* lane that ran it */
-    uint32_t members; /* number of spans below its adoption */
+    uint32_t members; /* number of spans that began directly under its adoption */
     uint32_t kind;
     uint64_t first; /* offset of its first operation in the lane's code */
     uint64_t taken; /* recorded time of the hand-off */
     uint64_t start, end;
-    uint64_t room_at; /* recorded time from which its queue had space for it */
-    bool movable;
-    bool outer; /* other jobs began within it */
-    bool dated; /* `taken` was recorded; otherwise it is an upper bound */
+    uint64_t room_at; /* recorded time from which its queue had space for it; 0: always */
+    bool movable;     /* any lane of its pool may run it */
+    bool outer;       /* other jobs began within it */
+    bool dated; /* `taken` was recorded; otherwise it is the begin of the span that handed off */
 } crn_job;
 
-/* A copy of a job, for a job that a full queue dropped in the recording. Numbered behind jobs. */
+/* Stands for a job that a full queue dropped in the recording: runs the operations of another job.
+ * Where a job is meant, copy i has the number job_count + i. */
 typedef struct crn_copy {
     uint32_t job;    /* the job whose operations it has */
     uint32_t parent; /* span that handed it off */
@@ -123,10 +125,10 @@ typedef struct crn_wake {
     uint32_t lane, span; /* span: with which it continued */
 } crn_wake;
 
-/* A gate opens after its signals. The first job_count gates are those of jobs. */
+/* A gate opens at the last of its signals. Gate j below job_count is that of job j. */
 typedef struct crn_gate {
-    uint32_t pending;
-    uint64_t until; /* recorded time of the last signal */
+    uint32_t pending; /* number of its signals */
+    uint64_t until;   /* recorded time of the last signal */
 } crn_gate;
 
 /* An event in a span, other than a begin or an end. */
@@ -135,7 +137,7 @@ typedef enum crn_point_kind { CRN_POINT_SIGNAL, CRN_POINT_TAKE, CRN_POINT_WAIT }
 typedef struct crn_point {
     uint64_t time;
     uint32_t lane, span;
-    uint32_t target; /* gate or job */
+    uint32_t target; /* gate; of TAKE: job or copy */
     crn_point_kind kind;
 } crn_point;
 
@@ -164,7 +166,8 @@ typedef struct crn_lane_plan {
 
 enum { CRN_QUEUES = 64 };
 
-/* A pool. Each kind has its own queue, first in, first out; more than CRN_QUEUES share one. */
+/* A pool. Each kind has its own queue, first in, first out; more than CRN_QUEUES kinds all share
+ * one. */
 typedef struct crn_pool_plan {
     crn_replay_pool facts;
     uint32_t *kinds; /* facts.kinds entries */
@@ -178,7 +181,7 @@ typedef struct crn_pool_plan {
 struct crn_replay {
     const crn_trace *trace;
     uint32_t block_count;
-    uint8_t *rest;
+    uint8_t *rest;          /* by block: crn_rest */
     const uint64_t *period; /* by block, from the setup; only during construction */
     bool no_guesses, fixed;
     crn_replay_facts facts;
@@ -189,7 +192,7 @@ struct crn_replay {
     uint32_t job_count, job_room;
     crn_job *jobs; /* sorted by lane and begin; only during construction */
 
-    bool drops; /* a full queue drops jobs */
+    bool drops; /* some queue drops jobs when it is full */
     uint32_t copy_count, copy_room;
     crn_copy *copies;
 
@@ -222,19 +225,18 @@ struct crn_replay {
     uint32_t class_count;
     uint64_t *work; /* by class of work, ns */
 
-    uint32_t watched_block;
-    bool every;
+    uint32_t watched_block; /* block whose spans' latency is measured; 0: that of root spans */
+    bool every;             /* all spans are watched */
     uint32_t watched_count;
     uint64_t *watched;       /* bitmap by span: begin and end are operations */
     uint32_t *watched_first; /* by 64 spans: number of watched spans before them */
-    uint32_t *above; /* by watched index: that of the nearest watched ancestor, or CRN_NONE */
-    crn_latency recorded;
-
+    uint32_t *above;      /* by watched index: that of the nearest watched ancestor, or CRN_NONE */
+    crn_latency recorded; /* latencies in the recording */
     uint32_t timer_count, timer_room;
     crn_timer *timers; /* sorted by lane, block, and begin before end */
     uint32_t hold_count;
     crn_hold *holds;                 /* sorted by span; only during construction */
-    uint32_t doubt_room, found_room; /* capacities in the facts */
+    uint32_t doubt_room, found_room; /* capacities of facts.doubts and facts.timers */
 
     uint32_t wake_count, wake_room;
     crn_wake *wakes;       /* slow wake-ups; only during construction */
@@ -258,9 +260,9 @@ static inline uint32_t crn_work_class(const crn_replay *replay, uint32_t span)
     return crn_replay_block(replay, span) * 2 + (!replay->kept || replay->kept[span]);
 }
 
-/* Returns a part of `trace` without the waits that its jobs also describe; NULL if it has no such
- * waits. Sets `*origins`, by span, to its number in `trace`, and replaces setup->kept by that of
- * the part. Free both with crn_free. */
+/* Returns a part of `trace` without the waits that its jobs also describe (left_out.c); NULL if
+ * `trace` has no such waits. Sets `*origins`: by span of the part, its number in `trace`. Replaces
+ * setup->kept, if not NULL, by that of the part. Free both with crn_free. */
 crn_trace *crn_replay_leave_out(const crn_trace *trace, crn_replay_setup *setup,
                                 uint32_t **origins);
 
@@ -314,12 +316,14 @@ static inline bool crn_is_meant(const crn_replay *replay, uint32_t span)
                      rest != CRN_REST_CONDITION && rest != CRN_REST_SEMAPHORE;
 }
 
-/* Return the job that a span begins, CRN_NONE for no job; its begin gate, NULL for no gate. */
+/* Both return the job whose first span is `span`; CRN_NONE if it begins no job. The second first
+ * tests whether the span was handed off, and most are not. */
 uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span);
 static inline uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
 {
     return replay->trace->spans[span].handed_off ? crn_replay_find_job(replay, span) : CRN_NONE;
 }
+/* Returns the gate at which the span's begin waits; NULL for no gate. */
 crn_begin_gate *crn_replay_begin_gate(const crn_replay *replay, uint32_t span);
 
 /* ---- walk over a lane's events in the order of time ----------------------------------- */
@@ -339,7 +343,8 @@ typedef struct crn_open {
     uint32_t span, slot;
 } crn_open;
 
-/* Points must be sorted, or not made yet. */
+/* A walk over a lane's events. The replay's points must be sorted; if they are not made yet, the
+ * walk has none. */
 typedef struct crn_walk {
     const crn_replay *replay;
     uint8_t *over;       /* bitmap by span: it has ended; walks can share it */
@@ -359,6 +364,7 @@ typedef struct crn_walk {
 uint8_t *crn_walk_bits(const crn_replay *replay);
 /* Starts a walk over a lane; the bits of its spans in `over` must be clear. */
 crn_walk crn_walk_lane(const crn_replay *replay, uint32_t lane, uint8_t *over);
+/* Advances to the next event. Returns false at the end of the lane. */
 bool crn_walk_next(crn_walk *walk, crn_event *event);
 /* Returns the number of open spans. */
 static inline uint32_t crn_walk_open(const crn_walk *walk)
@@ -378,7 +384,7 @@ void crn_code_free(crn_code *code);
 enum { CRN_WRITER_OPS = 12, CRN_WRITER_SUMS = 16 };
 
 typedef struct crn_piece {
-    uint32_t owner;
+    uint32_t owner;        /* the span whose work it is */
     uint64_t from, amount; /* from: recorded begin; amount: ns */
 } crn_piece;
 
@@ -398,11 +404,12 @@ typedef struct crn_writer {
     bool looping;            /* after a job, before another event */
     uint32_t deferred;       /* gate to pass before `deferred_span` ends */
     uint32_t deferred_span;
-    /* Operations of the current event; `work` is the index of the work among them. */
+    /* Operations of the current event; `work` is the index of the work among them, or
+     * CRN_WRITER_OPS. */
     unsigned op_count, work;
     struct crn_written {
-        int kind; /* crn_op_kind, or a pseudo-operation of the writer */
-        uint32_t who;
+        int kind;     /* crn_op_kind, or a pseudo-operation of the writer */
+        uint32_t who; /* of work: the span; else the operation's number */
         uint64_t amount;
     } ops[CRN_WRITER_OPS];
     /* Not yet written: work by class, or delay. */
@@ -451,9 +458,10 @@ const crn_hold *crn_replay_hold(const crn_replay *replay, uint32_t span);
 uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end);
 /* Adds a doubt if the unscaled outcome drops more or fewer jobs than the program did. */
 void crn_replay_check_drops(crn_replay *replay, const crn_outcome *outcome);
-/* Add a doubt, a timer to the facts. A doubt of a kind about a block is added once. */
+/* Adds a doubt to the facts, unless they have one of the same kind about the block. */
 void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
                       double period);
+/* Adds a detected timer to the facts. `period`: ns. */
 void crn_replay_note_timer(crn_replay *replay, uint32_t block, double period);
 
 /* Returns true if more lanes than processors ever worked at the same time. */

@@ -34,9 +34,11 @@ typedef struct choices {
     uint32_t begun[CRN_QUEUES];           /* number of jobs taken from each queue */
     uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* won[a][b]: jobs of a taken while one of b was ready */
     uint32_t overtook;                    /* choices in which the taken job was not the oldest */
-    uint32_t contested;
+    uint32_t contested;                   /* number of choices */
 } choices;
 
+/* Counts a job that a lane took at a moment after `free`, when its job before ended. The lane chose
+ * if the job was ready at `free`, and so was one in another queue that it serves. */
 static void see_pick(const crn_replay *replay, choices *choices, uint32_t queues, uint64_t serves,
                      const crn_job *job, uint64_t free)
 {
@@ -67,7 +69,8 @@ static void rank(const choices *choices, crn_pool_plan *pool)
     }
 }
 
-/* Learns a pool's order. `picks`: its jobs by begin; `ready`: by queue, then time ready. */
+/* Learns a pool's order. `picks`: its jobs by begin; `ready`: the same by queue, then time ready.
+ * `free`: by lane, end of its last job. */
 static void learn(crn_replay *replay, crn_pool_plan *pool, const pick *picks, const pick *ready,
                   uint32_t count, uint64_t *free)
 {

@@ -363,7 +363,7 @@ uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const ui
     enum { UNKNOWN, APART, BELOW };
     uint8_t *below = crn_calloc(trace->span_count + (size_t)1, 1);
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        /* Walks up to an ancestor with a known result, then back down. */
+        /* Walks up to an ancestor with a known result, which all spans on the way get. */
         uint32_t top = s, parent;
         while (below[top] == UNKNOWN && (parent = trace->spans[top].parent) != CRN_SPAN_NONE &&
                !ends_path(trace, block_count, top, path, length))

@@ -5,7 +5,7 @@
  *
  * A replay does not change once made: any number of scenarios can be run, also concurrently. The
  * same scenario always gives the same outcome. Nothing recurses; a run is linear in the number of
- * spans, except for sorting and heaps with an entry a lane. All times are ns.
+ * spans, except for sorting and heaps with one entry for each lane. All times are ns.
  *
  * Memory besides the trace: some bits a span, and some bytes for each event that others can notice
  * (a hand-off, a wait, the begin of a span whose latency is measured). Work between two such events
@@ -19,11 +19,13 @@
 
 #include "spans/spans.h"
 
-/* ns in which an awakened thread runs again; a longer delay has another cause. */
+/* A thread continues at most this many ns after the event for which it waited; a longer delay has
+ * another cause. */
 #define CRN_REPLAY_WAKE_NS ((uint64_t)100000)
 
 /* ---- facts that the capture's spans do not tell ------------------------------------- */
 
+/* What self time of a block's spans is, by the program's notes; NONE: work. */
 typedef enum crn_rest {
     CRN_REST_NONE = 0,
     CRN_REST_SLEEP = 1,     /* self time keeps its length and takes no processor */
@@ -45,9 +47,9 @@ typedef enum crn_full {
 typedef struct crn_replay_setup {
     uint32_t block_count;
     uint32_t *capacity;  /* by block: recorded capacity of the queue of jobs that begin with its
-                            spans; 0: unlimited */
+                            spans; 0: unlimited. NULL: all unlimited */
     uint8_t *full;       /* by block: crn_full of the queue; NULL: CRN_FULL_WAITS for all */
-    uint8_t *rest;       /* by block: crn_rest */
+    uint8_t *rest;       /* by block: crn_rest; NULL: CRN_REST_NONE for all */
     uint64_t *period;    /* by block: its spans end at multiples of this period, ns; 0: no known
                             period. NULL: all 0 */
     unsigned cores;      /* number of processors during the recording; 0: not known */
@@ -62,8 +64,8 @@ typedef struct crn_replay_setup {
 /* Reads a setup from the program's notes (docs/WHATIF.md). Free it with crn_replay_setup_free. */
 crn_replay_setup crn_replay_setup_read(const crn_profile *profile);
 void crn_replay_setup_free(crn_replay_setup *setup);
-/* Reads a period with its unit, like "16.667ms". Returns false if `text` is no period from 1 us to
- * 10^6 s. */
+/* Reads a period with its unit, like "16.667ms", and sets `*period` in ns. Returns false if `text`
+ * is no period from 1 us to 10^6 s. */
 bool crn_replay_read_period(const char *text, uint64_t *period);
 
 /* ---- a simulated program ----------------------------------------------------------- */
@@ -86,16 +88,16 @@ typedef struct crn_scenario {
     unsigned cores;           /* 0: as recorded */
     const uint32_t *threads;  /* by block: number of lanes that take jobs of its kind, 0: as
                                  recorded; NULL: all as recorded */
-    const uint32_t *capacity; /* by block: queue capacity; NULL: as recorded */
+    const uint32_t *capacity; /* by block: queue capacity; 0: unlimited. NULL: as recorded */
     bool length_only;         /* do not measure latencies */
 } crn_scenario;
 
-/* Latencies: exact, or beyond 131,072 a histogram with a resolution of 1/2048. */
+/* Latencies: up to 131,072 exactly; more as a histogram, accurate to 1/2048. */
 typedef struct crn_lengths {
     uint32_t count, room;
     uint64_t max;
     uint64_t *exact; /* NULL if there are bins */
-    uint32_t *bins;
+    uint32_t *bins;  /* the histogram (latency.c); NULL if there are exact latencies */
 } crn_lengths;
 
 void crn_lengths_add(crn_lengths *lengths, uint64_t length);
@@ -104,8 +106,8 @@ void crn_lengths_free(crn_lengths *lengths);
 typedef struct crn_outcome {
     uint64_t length;   /* ns from the first begin to the last end */
     uint64_t begin;    /* first begin, ns since the capture began */
-    uint64_t *begins;  /* by watched index, ns since the capture began; by span if the setup has
-                          `every` */
+    uint64_t *begins;  /* of watched spans (watched.c), by watched index: ns since the capture
+                          began. By span if the setup has `every` */
     uint64_t *ends;    /* ends, by the same index */
     uint64_t loosened; /* waits that would not have ended and were cut short */
     uint64_t late;     /* missed moments of timers, where no note says what the program does then */
@@ -147,11 +149,12 @@ typedef enum crn_doubt_kind {
     CRN_DOUBT_STEADY,    /* the block's events are steady: a timer, or work of equal length */
     CRN_DOUBT_EXCLUSIVE, /* spans of several lanes never overlap: perhaps a lock */
     CRN_DOUBT_OVERLAPS,  /* the block is noted as a lock, but its spans overlap */
-    CRN_DOUBT_DROPS,   /* some spans handed off no job, and only while `other` ran: perhaps a queue
-                          that drops */
-    CRN_DOUBT_FOLLOWS, /* the block's begins or ends closely follow ends of `other` on other
-                          lanes: a wait */
-    CRN_DOUBT_DROPPED, /* the unscaled replay drops more or fewer jobs than the program did */
+    CRN_DOUBT_DROPS,     /* some spans handed off no job, nearly always while `other` ran: perhaps a
+                            queue that drops; or dropped jobs that affect others */
+    CRN_DOUBT_FOLLOWS,   /* the block's begins or ends closely follow ends of `other` on other
+                            lanes: a wait */
+    CRN_DOUBT_DROPPED, /* the unscaled replay drops more or fewer jobs than the program did; `block`
+                          is that of the jobs */
     CRN_DOUBT_ASYNC,   /* spans are asynchronous: what ends them is not recorded */
     CRN_DOUBT_CONDITION, /* waits for a condition variable, recorded only if a thread had to wait */
     CRN_DOUBT_BUSY       /* other programs, or threads without spans, had the cores */
@@ -160,7 +163,7 @@ typedef enum crn_doubt_kind {
 typedef struct crn_doubt {
     crn_doubt_kind kind;
     uint32_t block, other;
-    uint64_t period; /* ns */
+    uint64_t period; /* ns; of BUSY: the ready time; 0 of all but STEADY and BUSY */
 } crn_doubt;
 
 typedef struct crn_found_timer {
@@ -185,7 +188,7 @@ typedef struct crn_replay_facts {
     uint32_t beats; /* events of detected timers */
     uint64_t late;  /* missed moments of timers in the unscaled replay */
     uint32_t timer_count;
-    crn_found_timer *timers; /* detected timers, for each lane */
+    crn_found_timer *timers; /* detected timers of all lanes */
     uint32_t doubt_count;
     crn_doubt *doubts;
     uint32_t lane_count;
@@ -249,7 +252,7 @@ typedef struct crn_effects {
 /* Makes rows for the `most` blocks with the most self time. `base` must outlive the result. Free it
  * with crn_effects_free. */
 crn_effects crn_effects_make(const crn_replay *replay, const crn_scenario *base, uint32_t most);
-/* Fills one of count * CRN_EFFECTS cells. Different cells can be filled concurrently, each thread
+/* Fills cell row * CRN_EFFECTS + column. Different cells can be filled concurrently, each thread
  * with its own outcome. */
 void crn_effects_fill(crn_effects *effects, uint32_t cell, crn_outcome *outcome);
 /* Sorts the rows, largest gain first. All cells must be filled. */

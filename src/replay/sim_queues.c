@@ -66,7 +66,7 @@ void crn_sim_wake(crn_sim *sim, uint32_t lane)
     crn_sim_list_add(sim, &sim->runnable, lane);
 }
 
-/* Wakes a lane at a gate. It can be anywhere in the list of such lanes. */
+/* Wakes a lane that waits at a gate. It can be anywhere in sim->gates. */
 static void leave_gate(crn_sim *sim, uint32_t number)
 {
     const crn_sim_lane *lane = &sim->lanes[number];
@@ -166,7 +166,7 @@ void crn_sim_drop(crn_sim *sim, uint32_t number)
     crn_sim_lose(sim, job);
 }
 
-/* Notes that a job left its queue, and lets a lane that waits for space hand off its job. */
+/* Records that a job left its queue, and lets a lane that waits for space hand off its job. */
 void crn_sim_make_room(crn_sim *sim, uint32_t job)
 {
     uint32_t kind = crn_job_kind_of(sim->replay, job);
