@@ -126,7 +126,7 @@ static int compare_streams(const void *left, const void *right)
     return comes_before(left, right) ? -1 : 1;
 }
 
-/* Makes the initial streams: for each block, one of its contexts with self cost. */
+/* Makes the initial streams: one for each block, whose items are its contexts with self cost. */
 static void begin_streams(tree_builder *all)
 {
     const crn_profile *profile = all->profile;
@@ -150,8 +150,8 @@ static void begin_streams(tree_builder *all)
     qsort(all->first, all->first_count, sizeof *all->first, compare_streams);
 }
 
-/* Fills in the items of the next initial streams, and twice as many each time. Most streams are
- * never followed, and filling all at once would write to scattered memory. */
+/* Fills in the items of further initial streams, until twice as many are filled in as before. Most
+ * streams are never followed, and filling all at once would write to scattered memory. */
 static void gather(tree_builder *all)
 {
     enum { LEAST = 64 };
@@ -223,7 +223,7 @@ static void map_tables(tree_builder *all)
     crn_profile_builder_blocks(all->builder, profile, all->blocks);
 }
 
-/* Returns the limit on the contexts to make: without one, they could be as many as the
+/* Returns the limit on the contexts to make: without one, they could be many times as many as the
  * profile's. */
 static uint32_t room_for(const crn_profile *profile)
 {

@@ -8,14 +8,15 @@
 
 #include "profile/diff.h"
 
-/* Limits: on the depth of callers, and on the number of contexts, which may also be a tenth of the
- * profile's. The most expensive contexts get their callers first. */
+/* Limits: on the depth of callers; on the number of contexts, unless a tenth of the profile's
+ * contexts is more. The most expensive contexts get their callers first. */
 enum { CRN_BOTTOM_UP_MAX = 256, CRN_BOTTOM_UP_ROOM = 200000 };
 
 /* Returns a profile whose root has the blocks with self cost as children; a context's children are
- * its callers. Only totals in `metric` are meaningful: self cost is that of paths that begin there
- * or are cut by a limit. Contexts with a cost below `least` get no children. Blocks have new
- * numbers; metrics keep theirs. */
+ * its callers. `kept`, by context: 1 if its self cost counts; NULL: all count. Only totals in
+ * `metric` are meaningful: self cost is that of paths that begin there or are cut by a limit.
+ * Contexts with a cost below `least` get no children. Blocks have new numbers; metrics keep
+ * theirs. */
 crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                            uint64_t least);
 

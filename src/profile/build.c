@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "profile/freeze.h"
 
-/* Longer than any stack that tools record, but short enough for a cheap search for cycles. */
+/* Blocks: longer than any stack that tools record, but short enough for a cheap search for
+ * cycles. */
 enum { PATH_LIMIT = 65536 };
 
 struct crn_profile_builder {
@@ -226,7 +227,7 @@ crn_profile *crn_profile_builder_end(crn_profile_builder *builder)
     const crn_graph *graph = &builder->graph;
     if (!crn_records_scan(&records, (cairn_priv_record *)graph->hot.base, graph->links,
                           graph->used))
-        crn_realloc(NULL, SIZE_MAX, 2);
+        crn_realloc(NULL, SIZE_MAX, 2); /* exits the process: out of memory */
     crn_profile_put_records(profile, &records, 1);
     for (uint32_t m = CAIRN_METRIC_CPU; m < CRN_METRIC_MAX; m++) {
         if (!builder->columns[m])

@@ -10,9 +10,9 @@
 
 typedef struct crn_compare_row {
     uint32_t block;
-    uint64_t values[2]; /* cost in each metric */
-    double apart;       /* share of the first metric minus share of the second, -1 to 1 */
-    crn_interval interval;
+    uint64_t values[2];    /* cost in each metric */
+    double apart;          /* share of the first metric minus share of the second, -1 to 1 */
+    crn_interval interval; /* of `apart`: 95 % */
     double sure; /* the part of `apart` that sampling cannot cause; 0 if sampling can cause all of
                     it */
 } crn_compare_row;

@@ -3,10 +3,10 @@
  * diff.h - compares two profiles.
  *
  * Blocks match if their names, files and lexical parents match; numbers and lines may differ. If
- * several have the same, blocks at the same line and column match, the others in the order of
- * lines. Some profiles lack lexical parents (sampled stacks) or have other paths for files: a block
- * still unmatched matches by name and line, if only one block has these. Contexts match if their
- * paths do.
+ * several blocks have all three alike, those at the same line and column match, the others in the
+ * order of lines. Some profiles lack lexical parents (sampled stacks) or have other paths for
+ * files: a block still unmatched matches by name and line, if only one block has these. Contexts
+ * match if their paths do.
  */
 #ifndef CRN_PROFILE_DIFF_H
 #define CRN_PROFILE_DIFF_H
@@ -27,7 +27,7 @@ typedef struct crn_diff_row {
 } crn_diff_row;
 
 typedef struct crn_diff {
-    uint64_t total[CRN_SIDES];
+    uint64_t total[CRN_SIDES];        /* of the metric */
     crn_sampling sampling[CRN_SIDES]; /* how the metric was sampled */
     bool calls; /* both profiles count calls; false: all calls in rows are 0 */
     uint32_t count;
@@ -41,6 +41,7 @@ typedef struct crn_diff_input {
     crn_diff_sort sort;
 } crn_diff_input;
 
+/* Compare the blocks, or the contexts, of two profiles. Free the result with crn_diff_free. */
 crn_diff crn_diff_blocks(const crn_diff_input *input);
 crn_diff crn_diff_contexts(const crn_diff_input *input);
 void crn_diff_free(crn_diff *diff);

@@ -2,7 +2,8 @@
  *
  * figure_cache.h - caches figures of one profile.
  *
- * It caches costs by block for all metrics, but totals, one number a context, only for the last.
+ * It caches costs by block for all metrics, but totals, which have a number for each context, only
+ * for the last metric.
  */
 #ifndef CRN_PROFILE_FIGURE_CACHE_H
 #define CRN_PROFILE_FIGURE_CACHE_H

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "capture/reader.h"
 
-/* Returns `*place`, the block that stands for missing blocks; adds it, with `name`, if `*place` is
- * 0. */
+/* Returns `*place`, the number of the block `name`, which stands for missing blocks. Adds the block
+ * if `*place` is 0. */
 static uint32_t special_block(crn_profile *profile, uint32_t *place, const char *name)
 {
     if (!*place)

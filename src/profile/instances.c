@@ -68,7 +68,7 @@ static char *strip(const char *name)
         if (end) {
             while (name < end)
                 *to++ = *name++;
-        } else if (strchr("<([", *name)) { /* keeps "{lambda(int)#1}" but strips "(int)" */
+        } else if (strchr("<([", *name)) { /* "{lambda(int)#1}" becomes "{lambda#1}" */
             name = skip_brackets(name);
         } else {
             *to++ = *name++;

@@ -15,8 +15,8 @@
 
 /* ---- lanes ---- */
 
-/* Returns the wall time since the lane's last charge, which a waiting thread has not charged
- * yet. */
+/* Returns the wall time since the lane's last charge, which a waiting thread has not charged yet,
+ * in units of the capture's clock. 0 if wall time is off or no thread uses the lane. */
 static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk)
 {
     uint64_t now = header->last[header->moments & 1].clock;
@@ -25,8 +25,8 @@ static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk
                                                                              : 0;
 }
 
-/* Returns the lane's last published current record: that of its newest promise, which it has if it
- * had no event for long. */
+/* Returns the lane's current record as last published: that of its newest promise, which the
+ * sampler writes if the lane has no event for long; without a promise, the thread's own. */
 static uint64_t record_of(const crn_disk_lane *disk)
 {
     return disk->promises[1].clock   ? disk->promises[1].record

@@ -95,7 +95,7 @@ void crn_left_out_free(crn_left_out *left_out)
 crn_absence crn_left_out_why(const crn_left_out *left_out, const crn_block_info *block,
                              bool calls_nothing)
 {
-    bool wanted[2] = {true, true}; /* function, file: some --only names it */
+    bool wanted[2] = {true, true}; /* function, file: no --only is given, or one names it */
     for (unsigned i = 0; i < left_out->count; i++) {
         const rule *rule = &left_out->rules[i];
         if (rule->kind == SMALL && calls_nothing)

@@ -80,7 +80,7 @@ typedef struct crn_profile {
  * adds a warning. On an error returns NULL and sets `*error`. */
 crn_profile *crn_profile_load(const char *path, crn_error *error);
 
-/* Writes the profile as a capture. */
+/* Writes the profile as a capture. On an error returns false and sets `*error`. */
 bool crn_profile_save(const crn_profile *profile, const char *path, crn_error *error);
 
 void crn_profile_free(crn_profile *profile);
@@ -112,8 +112,8 @@ crn_profile_builder *crn_profile_builder_like(const crn_profile *profile);
 /* Returns the block with the name, file, line, column and lexical parent of `info`; adds it if
  * missing. */
 uint32_t crn_profile_builder_block(crn_profile_builder *builder, const crn_block_info *info);
-/* Returns the metric `name`; adds it if missing. "calls", "ticks", "wall" and "cpu" always
- * exist. */
+/* Returns the metric `name`; adds it if missing. "calls", "ticks", "wall" and "cpu" always exist.
+ * Returns CRN_METRIC_MAX if there is no place for another metric; charges to that do nothing. */
 uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *name,
                                     const char *unit);
 /* _root returns the root context. _child returns the canonical child of `context` for `block`, and
@@ -133,6 +133,7 @@ void crn_profile_builder_blocks(crn_profile_builder *builder, const crn_profile 
  * `from`, or a fold by a limit. */
 void crn_profile_builder_edge(crn_profile_builder *builder, uint32_t from, uint32_t target,
                               uint64_t calls, bool folded);
+/* Adds `amount` to the context's self cost; of CRN_METRIC_CALLS, to the calls of its tree edge. */
 void crn_profile_builder_charge(crn_profile_builder *builder, uint32_t context, uint32_t metric,
                                 uint64_t amount);
 void crn_profile_builder_note(crn_profile_builder *builder, const char *key, const char *value);

@@ -2,8 +2,8 @@
  *
  * occurrence.h - finds the contexts whose paths end with a sequence of blocks.
  *
- * The search goes upwards from the few contexts of the last block. A canonical path repeats no run
- * of blocks at once, so most mismatches show early.
+ * The search goes upwards from the few contexts of the last block. A canonical path has no two
+ * equal consecutive runs of blocks, so most mismatches show early.
  */
 #ifndef CRN_PROFILE_OCCURRENCE_H
 #define CRN_PROFILE_OCCURRENCE_H
@@ -24,6 +24,7 @@ static inline bool crn_path_ends(const crn_profile *profile, const crn_sequence 
     return true;
 }
 
+/* Returns true if the context's path ends with the sequence. */
 static inline bool crn_sequence_ends(const crn_profile *profile, const crn_sequence *sequence,
                                      uint32_t context)
 {

@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/path.h"
 
+/* Limits: on the blocks that an error lists; on the bytes of a name that is compared for
+ * similarity; on the commas in the name of a block in a sequence. */
 enum { LISTED = 5, SIMILAR_LENGTH = 48, JOINED_PIECES = 16 };
 
 typedef struct text {
@@ -217,7 +219,7 @@ static text trim(const char *start, size_t end)
 }
 
 /* Returns the longest run of comma-separated pieces that is the name of a block; if no run is, the
- * first piece. */
+ * first piece. Sets `*end` to the position after it. */
 static text next_piece(const crn_profile *profile, const char *start, size_t *end)
 {
     uint32_t found[LISTED];

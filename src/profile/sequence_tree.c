@@ -118,7 +118,8 @@ static above above_new(const crn_profile *profile)
     return above;
 }
 
-/* Appends the blocks from `context` upwards to the builder's context `from`; charges the last. */
+/* Appends the blocks of `context` and its ancestors, the innermost first, to the path of the
+ * builder's context `from`. Charges the last. */
 static void above_charge(above *above, uint32_t from, uint32_t context, uint32_t metric,
                          uint64_t amount)
 {

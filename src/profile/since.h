@@ -23,9 +23,9 @@ typedef struct crn_since {
 /* Returns the gains of `now` over `before`; all of `now` if `before` is NULL. A new calibration may
  * decrease a clock slightly: that is neither a gain nor a restart. */
 crn_since crn_since_make(const crn_profile *before, const crn_profile *now);
-/* Replaces the later profile by `now` and the gains by `gained`, copies with functions in place of
- * addresses. Frees `gained`. Returns false and changes nothing if contexts or edges differ in
- * number. */
+/* Replaces the later profile by `now` and the gains by `gained`: copies of these profiles in which
+ * functions stand for addresses. Frees `gained` in any case. Returns false and leaves `*since` as
+ * it is if the copies differ in the number of contexts, edges, metrics or blocks. */
 bool crn_since_rename(crn_since *since, const crn_profile *now, crn_profile *gained);
 void crn_since_free(crn_since *since);
 

@@ -38,9 +38,9 @@ typedef struct crn_spreads {
     uint32_t count;
     crn_spread *all; /* sorted by block, kind, key and value; none is empty */
     uint32_t key_count;
-    const char **keys;
-    uint64_t dropped; /* spans that no histogram counts, for lack of space */
-    crn_interning *texts;
+    const char **keys;    /* names of attributes, by key */
+    uint64_t dropped;     /* spans that no histogram counts, for lack of space */
+    crn_interning *texts; /* owns all texts */
 } crn_spreads;
 
 /* Loads the histograms of a capture, summed over lanes; empty if the capture has none. On an error
