@@ -18,11 +18,11 @@ typedef struct crn_child_sum {
 /* Sums of one span at a time. Zero all but `spans`; free with crn_child_sums_end. */
 typedef struct crn_child_sums {
     const crn_spans *spans;
-    uint32_t count, *blocks; /* blocks of its children, and of spans inside it on its lane */
-    crn_child_sum *sums;     /* by block */
-    uint32_t outside;        /* children that did not run within the span */
-    struct crn_child_run *runs;
-    uint32_t room;
+    uint32_t count, *blocks;    /* blocks of its children, and of spans inside it on its lane */
+    crn_child_sum *sums;        /* by block */
+    uint32_t outside;           /* children that did not run within the span */
+    struct crn_child_run *runs; /* intervals of the children; for crn_child_sums_of alone */
+    uint32_t room;              /* capacity of `runs` */
 } crn_child_sums;
 
 /* Computes the sums of a span, which replace the last span's. `time` over all blocks adds up to the
@@ -32,7 +32,7 @@ void crn_child_sums_end(crn_child_sums *sums);
 
 void crn_child_sum_add(crn_child_sum *to, const crn_child_sum *sum);
 
-/* Means over spans. Their product is the mean time. */
+/* Means over spans. Their product is the children's mean time in a span. */
 typedef struct crn_product {
     double number;   /* children a span */
     double duration; /* ns a child */
@@ -44,7 +44,8 @@ typedef struct crn_product {
 crn_product crn_product_of(const crn_child_sum *sum, double count, const crn_product *otherwise);
 
 /* Sets, by crn_explain_kind, the contribution of each factor to the change of the product (Shapley
- * values). They add up to the change. */
+ * values), and 0 for parts of self time. The contributions add up to the change. Leaves the entries
+ * of stages unset. */
 void crn_product_effects(const crn_product *from, const crn_product *to,
                          double by[CRN_EXPLAIN_KINDS]);
 

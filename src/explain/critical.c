@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "explain/moments.h"
 
-/* Predecessors of a moment other than a link: its lane, or nothing known. */
+/* Predecessors of a moment other than a link: its lane's moment before, or none that is known. */
 enum { FROM_LANE = -1, FROM_NOTHING = -2 };
 
 typedef struct working {

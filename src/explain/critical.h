@@ -45,7 +45,7 @@ typedef struct crn_critical {
     crn_critical_row *rows; /* most time on the path first; only blocks that have spans */
     uint64_t *slack;        /* by span, ns by which its self time can grow without delaying the end;
                                CRN_SLACK_ANY: the end does not depend on the span */
-    uint64_t ignored;       /* ignored: edges back in time, moments in cycles */
+    uint64_t ignored;       /* number of edges back in time and of moments in cycles: all ignored */
 } crn_critical;
 
 /* Computes the critical path of `span`, from its begin to its end; CRN_SPAN_NONE: of the whole

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { MOST_TERMS = 100000 };
+enum { MOST_TERMS = 100000 }; /* limit on the terms of the continued fraction */
 
 static double not_zero(double value)
 {

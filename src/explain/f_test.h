@@ -10,8 +10,9 @@
  * method. No other special function is needed, so no library is used. */
 double crn_incomplete_beta(double a, double b, double x);
 
-/* Return the two-sided p value of Student's t; the t whose two-sided p value is `p`. */
+/* Returns the two-sided p value of Student's t with `freedom` degrees of freedom. */
 double crn_t_test(double t, double freedom);
+/* Returns the t whose two-sided p value is `p`. */
 double crn_t_quantile(double freedom, double p);
 
 /* Returns the probability (p value) that chance alone explains at least the share `explained` (0 to

@@ -116,9 +116,9 @@ enum { KINDS = 3 };
 typedef struct sums {
     uint32_t count; /* number of results with the part */
     double all, slow, typical;
-    double before;  /* sum of their latencies' deviations from the mean */
-    double share;   /* sum of products of deviations, for the covariance with the latency */
-    double squares; /* sum of squared deviations from the mean */
+    double before;  /* sum over these results: latency minus the mean latency */
+    double share;   /* sum over these results: deviation of the part times that of the latency */
+    double squares; /* sum over these results: squared deviation of the part from its mean */
 } sums;
 
 typedef struct working {

@@ -19,7 +19,7 @@ typedef struct crn_latency_share {
     uint64_t queue, work, wait; /* ns */
 } crn_latency_share;
 
-/* The times in which lanes wait. All latencies of the spans can share them. */
+/* The times in which lanes wait: computed once, for all latencies of the spans. */
 typedef struct crn_lane_waits crn_lane_waits;
 crn_lane_waits *crn_lane_waits_make(const crn_spans *spans);
 void crn_lane_waits_free(crn_lane_waits *waits);
@@ -28,8 +28,9 @@ void crn_lane_waits_free(crn_lane_waits *waits);
 crn_latency_share *crn_latency_divide(const crn_lane_waits *waits, const crn_latencies *latencies,
                                       const crn_latency_row *row, uint32_t *count);
 
-/* Explains why the latencies vary, as crn_explain_make explains durations: by stage and
- * kind of time, and by the attributes of the results. Never NULL. */
+/* Explains why the latencies vary, as crn_explain_make explains durations: by stage and kind of
+ * time, and by the attributes of the results. `limit` and `slow`, ns, are those of
+ * crn_explain_make, for latencies. Never NULL. */
 crn_explain *crn_explain_latency_make(const crn_spans *spans, const crn_latencies *latencies,
                                       uint64_t limit, uint64_t slow);
 

@@ -88,10 +88,7 @@ static uint64_t *find_handoffs(const request_builder *request_builder)
     return taken;
 }
 
-enum {
-    WAITS = 1,
-    WAITED_FOR = 2
-}; /* a wait edge from (WAITS) or to (WAITED_FOR) the span is recorded */
+enum { WAITS = 1, WAITED_FOR = 2 }; /* bits: a wait edge is recorded from the span; to the span */
 
 /* Makes requests from recorded wait edges; sets `follows` from follow edges. */
 static void request_waits(request_builder *request_builder, uint8_t *explicitly,

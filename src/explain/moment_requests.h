@@ -21,7 +21,8 @@ typedef struct crn_moment_request {
     uint32_t lane, span, other;
     crn_request_kind kind;
     bool explicitly; /* of an arrival: the program recorded the wait */
-    uint32_t next;   /* list of requests pending at the same span; used by moments.c */
+    uint32_t next;   /* index + 1 of the next request that is pending at the same span; 0: the last.
+                        Used by moments.c */
 } crn_moment_request;
 
 typedef struct crn_moment_requests {

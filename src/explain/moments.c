@@ -65,7 +65,7 @@ static void add_half(building *building, uint32_t moment, uint32_t other, bool t
     building->halves[building->half_count++] = (half_link){moment, other, to_begin, via};
 }
 
-/* Serves a span's pending requests at `moment`, when the span continues. */
+/* Links a span's pending requests to `moment`, at which the span continues. */
 static void serve_pending(building *building, uint32_t span, uint32_t moment)
 {
     uint64_t time = building->made.moments[moment].time;
@@ -103,7 +103,8 @@ static void end_span(building *building, uint32_t span)
         serve_pending(building, innermost(building), moment);
 }
 
-/* Serves a request, or makes it pending. `next`: the lane's next begin or end. */
+/* Makes the moment and the link of a request. If its span is not the innermost one, or waits beyond
+ * `next`, the lane's next begin or end, an arrival is left pending until the span continues. */
 static void serve(building *building, crn_moment_request *request, uint64_t next)
 {
     uint32_t span = request->span;

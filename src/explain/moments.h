@@ -38,7 +38,7 @@ typedef struct crn_moments {
     crn_link_to *links; /* sorted by `to` */
     uint32_t *first;    /* by moment: its first link; one entry more than moments */
     uint32_t *ends;     /* by span: the moment of its end */
-    uint64_t ignored;
+    uint64_t ignored;   /* number of edges and hand-offs that lead back in time */
 } crn_moments;
 
 crn_moments crn_moments_make(const crn_spans *spans);

@@ -34,7 +34,7 @@ static double extra_of(const tree *tree, uint32_t path)
            tree->paths[path].typical / tree->typical_count;
 }
 
-/* Returns the error of extra_of. Each sample of w ns adds w² to the variance of the sum. */
+/* Returns the standard error of extra_of. Each sample of w ns adds w² to the variance of a sum. */
 static double error_of(const tree *tree, uint32_t path)
 {
     const sums *its = &tree->paths[path];

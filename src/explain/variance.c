@@ -32,7 +32,8 @@ typedef struct working {
     crn_child_sums children; /* of the current span */
     struct own {
         double mean, slow, typical, share, squares;
-    } own[OWN]; /* times working, waiting and ready; an unknown time counts for the previous one */
+    } own[OWN]; /* times working, waiting and ready; unknown waiting counts as working, unknown
+                   ready time as waiting */
 } working;
 
 /* ---- selection of spans ---- */
@@ -268,7 +269,7 @@ static void add_child_parts(working *working, uint32_t block)
     for (int k = CRN_EXPLAIN_NUMBER; k <= CRN_EXPLAIN_OVERLAP; k++) {
         crn_explain_kind kind = (crn_explain_kind)k;
         bool number = kind == CRN_EXPLAIN_NUMBER;
-        /* Without overlap: no such part. */
+        /* The children never overlap: no such part. */
         if (kind == CRN_EXPLAIN_OVERLAP && mean.overlap >= 1)
             continue;
         double among = number ? working->count : sums->spans;

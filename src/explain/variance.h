@@ -14,7 +14,7 @@
  * their number, the parts are the known terms of the variance of a random sum.
  *
  * Time: n log n in the number of spans and attributes. Nothing recurses. Memory besides crn_spans:
- * half a byte a span, and 4 bytes an explained span or 8 if it has an attribute.
+ * half a byte for each span; 4 bytes for each explained span, 8 if it has an attribute.
  */
 #ifndef CRN_EXPLAIN_VARIANCE_H
 #define CRN_EXPLAIN_VARIANCE_H
@@ -82,13 +82,13 @@ typedef struct crn_factor_group {
 typedef struct crn_explain_factor {
     crn_factor_kind kind;
     const char *name; /* name of the attribute; "" for other kinds */
-    bool number;
-    bool ranges;     /* a number whose ranges explain more than a line */
-    uint32_t count;  /* number of spans with the factor */
-    uint32_t values; /* number of distinct values */
+    bool number;      /* its values are numbers; false: texts, blocks or lanes */
+    bool ranges;      /* a number whose ranges explain more than a line */
+    uint32_t count;   /* number of spans with the factor */
+    uint32_t values;  /* number of distinct values */
     crn_factor_verdict verdict;
     double explained; /* share of the variance, less the share expected by chance */
-    double chance;    /* p value of the F-test */
+    double chance;    /* p value of the F-test; of a number twice that, as two models are tried */
     double slope;     /* of the line, ns for each unit of the number */
     crn_factor_group slowest, fastest; /* by mean duration; zero for a line */
     /* Comparison of slow and typical spans: the means of a number; otherwise the most common value
@@ -112,7 +112,8 @@ typedef struct crn_explain {
     bool has_cpu;   /* processor time is known for all spans: SELF and WAITING are separate */
     bool has_ready; /* ready time is known, too: READY is separate */
     uint32_t part_count;
-    crn_explain_part *parts; /* largest share first; constant parts are left out */
+    crn_explain_part *parts; /* largest share first; without the overlap of children that never
+                                overlap */
     uint32_t factor_count;
     crn_explain_factor *factors; /* best explanation first */
 
@@ -131,7 +132,7 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
                               uint64_t slow);
 void crn_explain_free(crn_explain *explain);
 
-/* Internal: the explained spans and the factors. */
+/* Internal: the explained spans. */
 typedef struct crn_explained {
     const crn_spans *spans;
     uint32_t count;
@@ -159,11 +160,14 @@ static inline double crn_explain_deviation(const crn_explain *explain, uint64_t 
     return (double)(length - explain->min) - explain->above_min;
 }
 
+/* Internal: runs the statement that follows for each explained span, in ascending order; declares
+ * `span`, its number. */
 #define CRN_EACH_EXPLAINED(span, explained)                                                        \
     for (uint32_t span = crn_explained_next(explained, 0);                                         \
          (span) < (explained)->spans->trace->span_count;                                           \
          (span) = crn_explained_next(explained, (span) + 1))
 
+/* Internal: sets `factors`. */
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained);
 
 /* Internal: sets the figures of the explained lengths, from mean to half, and those of slow and
@@ -172,11 +176,12 @@ void crn_explain_lengths(crn_explain *explain, const crn_explained *explained, u
 /* Internal: sorts the parts, largest share first. */
 void crn_explain_sort_parts(crn_explain *explain);
 
-/* Internal: sets `ranks` to the nearest-rank quantiles `shares` (0..1) of the explained lengths.
- * Returns how many of the spans farthest from the mean make half of `sum`, the sum of all squared
- * deviations. */
+/* Internal: sets `ranks` to the nearest-rank quantiles `shares` (0..1) of the explained lengths, at
+ * most 8 of them. Leaves `ranks` as it is if no span is explained. */
 void crn_explain_ranks(const crn_explained *explained, const double *shares, uint64_t *ranks,
                        int rank_count);
+/* Internal: returns how many of the spans farthest from the mean make half of `sum`, the sum of all
+ * squared deviations. */
 uint32_t crn_explain_half(const crn_explained *explained, double mean, double sum);
 
 #endif

@@ -24,8 +24,8 @@ enum { AT_ONCE = 1 << 20 };
 /* An attribute that may become a factor, before its spans are collected. */
 typedef struct candidate {
     crn_factor factor;
-    uint32_t count, last;   /* number of spans with the attribute; the last of these + 1 */
-    uint32_t first;         /* first such attribute of the trace */
+    uint32_t count, last; /* number of spans with the attribute; number + 1 of the last of these */
+    uint32_t first;       /* first such attribute of the trace */
     uint32_t slow, typical; /* number of slow and of typical spans with it */
     bool differs;           /* it has several values */
 } candidate;

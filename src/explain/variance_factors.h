@@ -12,7 +12,8 @@ typedef struct crn_factor {
     crn_explain_factor shown;
     const crn_explained *explained;
     uint32_t *spans;
-    uint32_t *attributes; /* by the same index: attribute of the trace; NULL for other factors */
+    uint32_t *attributes; /* by the same index: the span's attribute in the trace; NULL if the
+                             factor is no attribute */
     uint32_t count;
     uint64_t *begins; /* bitmap, once sorted: set where the value differs from the previous one */
 } crn_factor;

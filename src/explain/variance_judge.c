@@ -11,7 +11,7 @@
 
 enum {
     LEAST_WITHIN = 3, /* least degrees of freedom of the rest */
-    RANGES = 10
+    RANGES = 10       /* number of ranges into which the values of a number are divided */
 };
 
 /* The result of one model. */

@@ -51,8 +51,8 @@ static double mean_where(const crn_explained *explained, const uint64_t *marked,
     return mean;
 }
 
-/* Chooses the lengths of slow spans, and of typical ones, which are shorter. Returns false if these
- * ranges are empty. */
+/* Chooses the lengths of slow spans, and of typical ones, which are shorter. Returns false if the
+ * lengths are too similar for that. */
 static bool choose_slow(crn_explain *explain, uint64_t slow)
 {
     explain->slow_from = slow ? slow : explain->p99;

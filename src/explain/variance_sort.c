@@ -148,7 +148,8 @@ static void sort_few(crn_factor *factor, const range *its)
         }
 }
 
-/* Returns the bits in which values (`same`: spans) differ; 0 also for spans that are sorted. */
+/* Returns the bits in which the keys of a range's values differ; with `same` those in which its
+ * spans' numbers differ, 0 if these are sorted already. */
 static uint64_t find_different(const crn_factor *factor, const range *its)
 {
     uint64_t first = digits_of(factor, its, its->first), before = first, different = 0;
@@ -162,8 +163,8 @@ static uint64_t find_different(const crn_factor *factor, const range *its)
     return its->same && in_order ? 0 : different;
 }
 
-/* Moves each item into the bucket of its byte. Sets `firsts` to where buckets begin and the last
- * one ends. */
+/* Moves each item into the bucket of its byte at `shift`. Sets `firsts` to where buckets begin and
+ * the last one ends. */
 static void partition(crn_factor *factor, const range *its, unsigned shift,
                       uint32_t firsts[BYTES + 1])
 {

@@ -16,7 +16,7 @@ typedef struct child {
 
 typedef struct aligning {
     const crn_why_contexts *contexts;
-    const uint8_t *there;
+    const uint8_t *there; /* by block: as in crn_why_pairs_make */
     uint32_t *first_child, *next_sibling;
     crn_why_pairs pairs;
     uint32_t child_count, child_capacity;

@@ -14,9 +14,10 @@
 /* The contexts of all runs, merged by path of block numbers. */
 typedef struct crn_why_contexts {
     uint32_t count;
-    uint32_t *parent, *block;
-    uint8_t *present;       /* bit `side`: a run of that side has cost or calls in or below it */
-    size_t runs;            /* number of runs on both sides; those before come first */
+    uint32_t *parent, *block; /* by context; blocks have their numbers in the join */
+    uint8_t *present; /* by context, bit `side`: a run of that side has cost or calls in or below
+                         it */
+    size_t runs;      /* number of runs on both sides; those before come first */
     double **calls, **self; /* by run and context */
 } crn_why_contexts;
 
@@ -31,9 +32,9 @@ typedef struct crn_why_pair {
                           side */
     uint32_t parent;   /* the pair above; CRN_WHY_NONE: the root or a pair of groups or of one
                           side */
-    uint32_t caller, block;
-    uint32_t context; /* one of the members */
-    bool whole;       /* its cost is inclusive: contexts below are in no pair */
+    uint32_t caller, block; /* numbers in the join; `caller` of the root: CRN_WHY_NONE */
+    uint32_t context;       /* one of the members */
+    bool whole;             /* its cost is inclusive: contexts below are in no pair */
     uint32_t first[CRN_SIDES], count[CRN_SIDES]; /* the members of each side, in `members` */
 } crn_why_pair;
 

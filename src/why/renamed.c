@@ -8,10 +8,13 @@
 #include "base/memory.h"
 #include "base/order.h"
 
+/* Limits: on the functions of a side, those with the most cost; on a function's callees, and
+ * callers, that are compared. */
 enum { CANDIDATES = 256, NEIGHBOURS = 64 };
-#define ALIKE_LEAST 0.6
+#define ALIKE_LEAST 0.6 /* least likeness of two functions that may be one */
 
-/* A function on one side only, with the shares of its cost by callee and of its calls by caller. */
+/* A function on one side only, with the shares of its cost by callee and of its calls by caller
+ * (without calls, of its cost). */
 typedef struct candidate {
     uint32_t block, number; /* its numbers in its profile and in the join */
     double cost, self, calls;

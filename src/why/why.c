@@ -19,12 +19,10 @@ typedef struct working {
     size_t runs[CRN_SIDES];
     double **calls, **cost; /* by run and pair; cost: inclusive if the pair is `whole`, else self */
     uint32_t *calls_cause, *cost_cause;
-    double *mean_calls[CRN_SIDES], *mean_cost[CRN_SIDES]; /* by pair: means of the runs, see
-                                                             take_means */
-    double *effective[CRN_SIDES];                         /* by pair: calls, or the parent's if a
-                                                             side counts none */
-    double *divisia;                                      /* by pair: logarithmic mean of the costs,
-                                                             summed with pairs below */
+    /* By pair: means of the runs (take_means). */
+    double *mean_calls[CRN_SIDES], *mean_cost[CRN_SIDES];
+    double *effective[CRN_SIDES]; /* by pair: its calls, or its parent's if a side counts none */
+    double *divisia; /* by pair: logarithmic mean of the costs, summed with pairs below */
     crn_why *why;
     uint32_t *table, mask; /* hash table of causes: index + 1 */
     size_t capacity;
@@ -79,6 +77,7 @@ static void take_means(working *work, size_t without)
 
 /* ---- causes ---- */
 
+/* Returns the index of a cause, which it adds if missing. */
 static uint32_t cause_of(working *work, crn_why_kind kind, uint32_t caller, uint32_t block)
 {
     crn_why *why = work->why;
@@ -121,6 +120,8 @@ static void find_causes(working *work)
 
 /* ---- effects ---- */
 
+/* Returns (a - b) / log(a / b): the factor that turns the logarithm of a quotient into the
+ * difference. 0 if one of both is 0. */
 static double logarithmic_mean(double a, double b)
 {
     if (a <= 0 || b <= 0)
@@ -141,6 +142,7 @@ static void take_effective(working *work, uint32_t p)
                                        : work->effective[side][pair->parent];
 }
 
+/* Returns the logarithm of the factor by which the pair's calls per call of its parent changed. */
 static double calls_ratio(const working *work, uint32_t p)
 {
     uint32_t parent = work->pairs->list[p].parent;
@@ -180,7 +182,7 @@ static void take_effects(working *work, double *amounts)
 
 /* ---- noise ---- */
 
-/* Computes standard errors by the jackknife. */
+/* Computes standard errors by the jackknife: leaves out each run in turn. */
 static void take_errors(working *work)
 {
     crn_why *why = work->why;
@@ -287,8 +289,8 @@ static void describe(working *work)
     const crn_why_pairs *pairs = work->pairs;
     crn_why *why = work->why;
     double *largest = crn_calloc(why->cause_count, sizeof *largest);
-    for (int side = 0; side < CRN_SIDES; side++) /* makes `effective` inclusive costs, for causes of
-                                                    calls */
+    /* From here on `effective` has inclusive costs, which causes of calls show. */
+    for (int side = 0; side < CRN_SIDES; side++)
         for (uint32_t p = 0; p < pairs->count; p++)
             work->effective[side][p] = work->mean_cost[side][p];
     for (uint32_t p = pairs->count - 1; p > 0; p--)
