@@ -30,7 +30,7 @@ typedef struct rewriting {
     crn_texts out;
     crn_error *error;
     bool failed;
-    bool prefix; /* within MLton's (and S S ...), where terms follow each other at once */
+    bool prefix; /* within MLton's (and S S ...), where no word stands between terms */
     int nesting;
 } rewriting;
 

@@ -111,7 +111,7 @@ static char *choose_column(const crn_query *query, const char *key, size_t left)
     return NULL;
 }
 
-/* Numbers the distinct key names: first the names with columns. */
+/* Numbers the distinct names of keys, those with columns first. */
 static void name_keys(crn_query *query)
 {
     uint32_t most = 0, count = 0, rest = 0;
@@ -221,7 +221,7 @@ static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_e
 bool crn_captures_open(crn_query *query, const crn_query_file *files, uint32_t count,
                        crn_error *error)
 {
-    /* An extra entry has the ends of all ids. */
+    /* The extra entry has the ends of all ids. */
     query->captures = crn_calloc(count + (size_t)1, sizeof *query->captures);
     for (uint32_t i = 0; i < count; i++, query->count++)
         if (!open_capture(&query->captures[i], &files[i], error) ||

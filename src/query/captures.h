@@ -21,7 +21,7 @@ typedef struct crn_query_costs {
 typedef struct crn_query_capture {
     const char *path;
     const crn_profile *profile;
-    crn_profile *own; /* `profile`, if the capture owns it; or NULL */
+    crn_profile *own; /* `profile`, if the capture owns it; else NULL */
     crn_span_store *store;
     uint32_t *blocks; /* maps block numbers in spans to blocks of `profile` */
     uint32_t block_limit;
@@ -37,6 +37,7 @@ typedef struct crn_query_capture {
     crn_block_cost cost;
     crn_stack stack;
     uint32_t *sample_spans; /* by sample: the span; NULL until first used */
+    /* The first id of each kind. */
     uint32_t span, block, context, lane, edge, span_edge, attribute, counter, event, off_core,
         sample, note, metric;
 } crn_query_capture;
@@ -44,8 +45,8 @@ typedef struct crn_query_capture {
 struct crn_query {
     sqlite3 *database;
     uint32_t count;
-    crn_query_capture *captures;
-    uint32_t spans; /* number of spans in all captures */
+    crn_query_capture *captures; /* one entry more: its first ids are the ends of all ids */
+    uint32_t spans;              /* number of spans in all captures */
     uint32_t key_count;
     const char **keys; /* distinct names of attribute keys; the first `column_keys` have columns in
                           `spans` */
@@ -55,13 +56,15 @@ struct crn_query {
     struct crn_key_order *key_orders; /* by attribute column */
     crn_block_set_about about;        /* for thresh(), thresh_stack() and thresh_gc() */
     bool unknown_is_zero;             /* unknown blocks cost 0; false: are an error */
-    volatile int stopped;
+    volatile int stopped;             /* 1 after crn_query_stop */
 };
 
 /* Returns true if `spans` has a fixed column `name`; the column of an attribute `name` then gets
  * another name. */
 bool crn_spans_has_column(const char *name);
 
+/* Opens the captures of a zeroed query. On an error returns false and sets `*error`; then, too, end
+ * it with crn_captures_close. */
 bool crn_captures_open(crn_query *query, const crn_query_file *files, uint32_t count,
                        crn_error *error);
 void crn_captures_close(crn_query *query);
@@ -127,7 +130,7 @@ crn_statement *crn_statement_of(crn_query *query, const char *text, const crn_te
 bool crn_statement_collect(crn_statement *statement, uint8_t *set, uint32_t count,
                            crn_error *error);
 
-/* ---- the tables and functions ---- */
+/* ---- the tables and functions: each adds some to the database, and returns SQLite's code ---- */
 
 int crn_table_spans(crn_query *query);
 int crn_tables_simple(crn_query *query);

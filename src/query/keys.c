@@ -151,7 +151,7 @@ bool crn_captures_order_key(crn_query *query, uint32_t key)
     ordering ordering = {.query = query, .key = key, .known = crn_interning_new()};
     for (uint32_t i = 0; i < query->count; i++)
         gather(&ordering, i);
-    /* Keys of integers and of doubles, such as 2 and 2.5, do not compare. */
+    /* The sort key of an integer and that of a double, such as 2 and 2.5, do not compare. */
     bool good = !ordering.too_many && !(ordering.integers && ordering.numbers);
     made->known = good ? 1 : -1;
     if (good) {

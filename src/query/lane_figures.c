@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Computes when each lane was active, in one pass over the spans, as each lane's are mostly sorted
- * by start.
+ * Computes when each lane was active. One pass over the spans suffices, as each lane's spans are
+ * mostly sorted by start.
  */
 #include "base/cover.h"
 #include "base/memory.h"

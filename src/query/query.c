@@ -51,9 +51,9 @@ static int look(void *data)
 
 enum {
     LENGTH_MAX = 64 << 20, /* limit on a value or a row, bytes */
-    SQL_MAX = 1 << 20,
-    CACHE_KIB = 32 << 10, /* limit on sorting in memory; beyond it, SQLite uses temporary files */
-    LOOK_EACH = 100000    /* SQLite's instructions between checks for a stop request */
+    SQL_MAX = 1 << 20,     /* limit on a statement, bytes */
+    CACHE_KIB = 32 << 10,  /* limit on sorting in memory; beyond it, SQLite uses temporary files */
+    LOOK_EACH = 100000     /* SQLite's instructions between checks for a stop request */
 };
 
 static int set_limits(sqlite3 *database)

@@ -48,17 +48,21 @@ typedef struct crn_value {
 
 typedef struct crn_statement crn_statement;
 
-/* Prepares the first statement of `sql`; sets `*rest` to the text after it. Returns NULL on an
- * error, whose message has the position, or without a statement, with error code 0. */
+/* Prepares the first statement of `sql`; sets `*rest` to the text after it. On an error returns
+ * NULL and sets `*error`, with the position. If `sql` has no statement, returns NULL with error
+ * code 0. */
 crn_statement *crn_statement_new(crn_query *query, const char *sql, const char **rest,
                                  crn_error *error);
 void crn_statement_free(crn_statement *statement);
 
+/* Returns the number of columns. */
 uint32_t crn_statement_columns(const crn_statement *statement);
+/* Returns the name of a column. */
 const char *crn_statement_column(const crn_statement *statement, uint32_t column);
 
 /* Advances to the next row. Returns 1 for a row, 0 after the last, -1 on an error. */
 int crn_statement_step(crn_statement *statement, crn_error *error);
+/* Returns a value of the current row. */
 crn_value crn_statement_value(crn_statement *statement, uint32_t column);
 
 /* Returns, by span, 1 if an expression over the columns of `spans` is true; NULL on an error. Free
@@ -105,18 +109,19 @@ bool crn_assertion_check(crn_query *query, const char *text, bool unknown_is_zer
 /* ---- schema ---- */
 
 typedef struct crn_schema_column {
-    const char *name, *type, *says;
+    const char *name, *type, *says; /* says: what it means; "" if its name tells */
 } crn_schema_column;
 
 typedef struct crn_schema_table {
     const char *name;
-    const char *kind; /* "table", "view" or "function" */
+    const char *kind; /* "table", "view", "function" or "operator" */
     const char *says;
-    const crn_schema_column *columns; /* ends with an entry whose name is NULL */
+    const crn_schema_column *columns; /* ends with an entry whose name is NULL; NULL for functions
+                                         and operators */
     const char *sql;                  /* a view's definition; NULL for others */
 } crn_schema_table;
 
-/* All tables, views and functions; ends with an entry whose name is NULL. */
+/* All tables, views, functions and operators; ends with an entry whose name is NULL. */
 extern const crn_schema_table crn_schema[];
 
 /* Returns the schema as text; free it with crn_free. */

@@ -104,7 +104,8 @@ bool crn_scan_is_wanted(const crn_scan *scan)
     return true;
 }
 
-/* Returns false if no span of the piece can match, as its range of starts, blocks and lane tell. */
+/* Returns false if no span of the piece can match: its range of starts, its blocks or its lane
+ * exclude that. */
 static bool piece_is_wanted(const crn_scan *scan, uint64_t blocks)
 {
     const crn_span_piece *piece = scan->piece;

@@ -66,7 +66,7 @@ typedef struct crn_scan {
     uint64_t blocks;            /* wanted blocks of the capture: a bitmap, modulo 64 */
 } crn_scan;
 
-/* Moves to the first matching span; sets `ended` if no span matches. */
+/* Move to the first matching span, and to the next. Set `ended` if there is none. */
 void crn_scan_begin(crn_scan *scan);
 void crn_scan_next(crn_scan *scan);
 void crn_scan_free(crn_scan *scan);
@@ -77,11 +77,13 @@ bool crn_scan_value(const crn_scan *scan, crn_spans_column column, int64_t *valu
 
 /* ---- scan.c: spans in file order ---- */
 
+/* Returns the number of the current span in its capture. */
 static inline uint32_t crn_scan_local(const crn_scan *scan)
 {
     return scan->id - scan->capture->span;
 }
 
+/* Returns the current span's block in the capture's profile. */
 static inline uint32_t crn_scan_block(const crn_scan *scan)
 {
     return crn_captures_block(scan->capture, scan->span->block);
@@ -89,6 +91,7 @@ static inline uint32_t crn_scan_block(const crn_scan *scan)
 
 /* Moves to a span. */
 void crn_scan_go_to(crn_scan *scan, uint32_t id);
+/* Returns true if the current span matches all conditions. */
 bool crn_scan_is_wanted(const crn_scan *scan);
 /* _step moves to the next span in file order. _skip_unwanted moves on until a span matches. */
 void crn_scan_step(crn_scan *scan);

@@ -20,6 +20,7 @@ typedef struct set_function {
     relation relation;
 } set_function;
 
+/* Returns the metric of thresholds and call graphs: the one asked for, or the capture's default. */
 static uint32_t metric_of(const crn_query *query, const crn_query_capture *capture)
 {
     return query->about.collector ? query->about.metric : crn_metric_default(capture->profile);

@@ -12,7 +12,7 @@
 typedef struct crn_simple_table {
     const char *name;
     const char *columns; /* the columns in CREATE TABLE */
-    /* Returns a cell. `text` has space for an attribute's text. */
+    /* Returns a cell. `text` has CAIRN_TEXT_MAX + 1 bytes for a text that is made for it. */
     crn_value (*value)(crn_query *query, uint64_t row, int column, char *text);
     size_t ids;                          /* CRN_IDS: there is a row for each such id */
     uint64_t (*count)(crn_query *query); /* NULL, or the number of rows in place of `ids` */
@@ -50,6 +50,7 @@ static inline crn_value crn_id_or_null(uint32_t first, uint32_t number)
     return number == UINT32_MAX ? (crn_value){0} : crn_integer((int64_t)first + number);
 }
 
+/* Returns a figure as an integer of SQL; INT64_MAX if it is larger. */
 static inline crn_value crn_figure_value(uint64_t value)
 {
     return crn_integer(value > INT64_MAX ? INT64_MAX : (int64_t)value);

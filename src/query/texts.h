@@ -27,6 +27,7 @@ void crn_texts_free(crn_texts *texts);
 
 /* ---- composing, from a zeroed crn_texts ---- */
 
+/* Adds a byte. A 0 byte ends the SQL and does not count in `size`. */
 void crn_texts_put(crn_texts *texts, char byte, size_t from);
 /* Adds SQL with the position `from`. */
 void crn_texts_insert(crn_texts *texts, const char *sql, size_t from);
@@ -34,6 +35,7 @@ void crn_texts_insert(crn_texts *texts, const char *sql, size_t from);
 void crn_texts_copy(crn_texts *texts, const char *text, size_t from, size_t size);
 /* Adds a quoted word of the original text as an SQL text; `size` includes its quotes. */
 void crn_texts_quote(crn_texts *texts, const char *text, size_t from, size_t size);
+/* Ends the SQL with a 0 byte; `from` is the position of the end. */
 void crn_texts_end(crn_texts *texts, size_t from);
 
 /* Sets an error with the line and column of position `at` in `text`, and the text there. Returns
