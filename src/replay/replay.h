@@ -29,7 +29,8 @@
 typedef enum crn_rest {
     CRN_REST_NONE = 0,
     CRN_REST_SLEEP = 1,     /* self time keeps its length and takes no processor */
-    CRN_REST_TIMER = 2,     /* as SLEEP, but ends at its recorded moment */
+    CRN_REST_TIMER = 2,     /* as SLEEP, but ends at its recorded moment; with a period (setup), at
+                               the next multiple */
     CRN_REST_LOCK = 3,      /* spans of several lanes exclude each other; their self time is work */
     CRN_REST_WAIT = 4,      /* self time is the wait for a lock, whose span begins next */
     CRN_REST_ASYNC = 5,     /* asynchronous spans: as SLEEP */
