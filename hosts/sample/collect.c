@@ -21,13 +21,13 @@
 
 enum {
     LOOK_SLEEPER = 8, /* a thread that sleeps on is looked at after an eighth of its sleep */
-    NEARLY = 64       /* /proc is not asked about a thread that ran in all of a gap but 1/NEARLY */
+    NEARLY = 64 /* a thread that ran for all of a gap but 1/NEARLY is not looked up in /proc */
 };
 
 static struct {
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced;                /* samples whose times were not stored */
-    uint64_t spent;                   /* ns, in handlers */
+    uint64_t unplaced; /* samples that were charged, but whose moment was not stored */
+    uint64_t spent;    /* ns, in handlers */
     double cpu_squares, wall_squares; /* µs² */
     bool busy;
 } counts;
@@ -39,6 +39,8 @@ static double square_us(uint64_t ns)
 
 /* ---- paths ---- */
 
+/* Returns the block of an address, or of a word of an interpreter's function. The unwinder's cache
+ * stores the blocks of addresses as tags. */
 static cairn_block block_of(uint64_t address)
 {
     crn_unwind_code code;
@@ -70,7 +72,7 @@ static void charge(crn_sampled *thread, cairn_metric metric, uint64_t amount)
 
 /* ---- processor time ---- */
 
-/* Charges processor time up to `cpu`, read at `at`, ns of CLOCK_MONOTONIC. */
+/* Charges processor time up to `cpu`, the thread's clock at `at` (CLOCK_MONOTONIC), both in ns. */
 static void charge_cpu(crn_sampled *thread, uint64_t at, uint64_t cpu)
 {
     if (cpu <= thread->charged)
@@ -165,8 +167,8 @@ static void charge_ready(crn_sampled *thread, uint64_t amount)
         charge(thread, metric, amount);
 }
 
-/* A thread that has not run is where it was. If it has run, it may have been somewhere else: each
- * of the two places gets half of the time since the last look. */
+/* A thread that has not run is where it was at the last look. If it has run, it may be somewhere
+ * else now: each of the two places is charged half of the time since then. */
 void crn_sample_look(crn_sampled *thread, uint64_t now)
 {
     uint64_t cpu = crn_sample_clock(thread->clock);

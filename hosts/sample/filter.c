@@ -3,7 +3,7 @@
  * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
  * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
  * asks the collector to end without a system call. The collector is not filtered, and looks at the
- * thread like at others. If a filter is for all threads, sampling ends before.
+ * thread like at others. Before a filter for all threads is installed, sampling ends.
  */
 #include <dlfcn.h>
 #include <linux/seccomp.h>
@@ -18,7 +18,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Called before a thread installs a filter for itself and the threads that it begins later. */
+/* Called before a thread installs a filter for itself and the threads that it begins later; with
+ * `all_threads`, also for all others. */
 static void before_filter(bool all_threads)
 {
     sigset_t own;

@@ -55,7 +55,7 @@ static void handle(int number, siginfo_t *info, void *context)
 
 bool crn_sample_handle(int number)
 {
-    /* The handler runs on the thread's alternate stack, if there is one: its own may be small. */
+    /* SA_ONSTACK: on the thread's alternate stack, if there is one: the usual one may be small. */
     struct sigaction action = {.sa_sigaction = handle,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&action.sa_mask);

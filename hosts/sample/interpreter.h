@@ -74,14 +74,15 @@ typedef struct crn_lua_trial {
     uintptr_t loop, loop_size; /* luaV_execute */
     unsigned registers;        /* bit N: register N (in DWARF) has the lua_State in the loop */
     unsigned calls;            /* number of calls by Lua code that were looked at */
-    bool failed;
+    bool failed;               /* what the trial found must not be used */
 } crn_lua_trial;
 
 /* Finds the interpreter's loop, which has no public symbol: runs a few lines in a Lua state of
  * their own, and looks at the stack in the functions that they call.
  *
- * `fits` returns true if the structures of a coroutine are those that the caller knows: it is in a
- * C function, which the main chunk, with that name, has called. */
+ * `fits` returns true if the structures of a coroutine (`thread`, a lua_State) are those that the
+ * caller of crn_lua_try knows. When `fits` is called, the coroutine runs a C function that the main
+ * chunk, whose name is `chunk`, has called. */
 void crn_lua_try(crn_lua_trial *trial, bool (*fits)(uintptr_t thread, const char *chunk));
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "sample.h"
 
-enum { LARGEST = 8 << 20 }; /* larger programs are not searched, which would take too long */
+enum { LARGEST = 8 << 20 }; /* bytes; larger programs are not searched: it would take too long */
 
 /* Returns 1, which stops the search, for a library that records by itself, such as libcairn.so.0 or
  * libcairn-gcc.so.0; 0 for others, this one and libcairn-alloc.so too. */

@@ -83,8 +83,8 @@ static uintptr_t thread_of(crn_unwind_walk *walk, crn_interpreters *state)
     return is_one ? thread : 0;
 }
 
-/* Adds the functions that the next older call of the loop runs, for the same coroutine. C functions
- * between them have native frames of their own. */
+/* Adds the Lua functions that the next older call of the loop runs, of the coroutine that this call
+ * runs. C functions between them have native frames of their own. */
 static size_t add_calls(crn_unwind_walk *walk, void *data, size_t count)
 {
     crn_interpreters *state = data;

@@ -13,7 +13,7 @@
 
 enum { ARENA = 1 << 18, FRAMES = 64, FUNCTIONS_MOST = FRAMES };
 
-/* Registers that calls preserve: rbx, rbp, r12 to r15. */
+/* Registers that calls preserve: rbx, rbp, r12 to r15, by their numbers in DWARF. */
 static const uint8_t kept[] = {3, 6, 12, 13, 14, 15};
 
 /* Lua's interface, found by name: the program may not have it. */
@@ -42,7 +42,7 @@ static bool find_api(void)
     return true;
 }
 
-/* ---- memory: the program's malloc must not notice ---- */
+/* ---- memory, without the program's malloc; it is freed as a whole, at the end ---- */
 
 typedef struct arena {
     char *base;
@@ -82,6 +82,8 @@ static bool is_known(uintptr_t start)
     return false;
 }
 
+/* Returns the registers that have the value `wanted` in the frame `steps` calls above `first`, as
+ * bits. */
 static unsigned registers_with(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
                                uintptr_t wanted)
 {
@@ -108,7 +110,8 @@ static void keep_known(const crn_unwind_walk *walk, size_t count)
 }
 
 /* The frames are, from the youngest on: the probe, functions by which Lua calls C functions, the
- * loop, functions that call it. */
+ * loop, functions that call it. The last are known, from the call by C, so the loop is the oldest
+ * function that is not. */
 static void find_loop(const crn_unwind_walk *walk, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

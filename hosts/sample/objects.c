@@ -55,13 +55,13 @@ bool crn_copy(uintptr_t from, void *to, size_t size)
 enum {
     SEEN = 1 << 14, /* entries of a table indexed by the object's address */
     RATE = 16,      /* times a second that the members of an old object are compared */
-    YOUNG = RATE    /* for a second a new object's are compared each time: it may be freed soon, and
-                       another take its place */
+    YOUNG = RATE    /* units of now() (a second) in which those of a new object are compared each
+                       time: it may be freed soon, and another one made in its place */
 };
 
 typedef struct seen {
     uintptr_t object;
-    uint64_t added, compared; /* `now` then, and at the last comparison */
+    uint64_t added, compared; /* now() when it was added, and at the last comparison */
     cairn_block block;
     uint8_t members[CRN_MEMBERS_MOST];
 } seen;
@@ -78,7 +78,7 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
                              cairn_block (*add)(uintptr_t object, const void *members))
 {
     static seen *table;
-    static seen alone; /* without memory for the table */
+    static seen alone; /* the only entry if there is no memory for the table */
     uint64_t moment = now();
     _Alignas(8) uint8_t members[CRN_MEMBERS_MOST] = {0};
     if (!table)
@@ -92,7 +92,7 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
         entry->block = add(object, members);
         entry->added = moment;
     }
-    entry->object = entry->block ? object : 0; /* if gone, another may take its place at once */
+    entry->object = entry->block ? object : 0; /* none: another may take its place at once */
     memcpy(entry->members, members, sizeof members);
     entry->compared = moment;
     return entry->block;

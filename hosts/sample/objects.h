@@ -28,9 +28,10 @@ bool crn_copy(uintptr_t from, void *to, size_t size);
 
 enum { CRN_MEMBERS_MOST = 80 };
 
-/* Returns the block of an object. It is added when the object is seen first, or its members (at
- * `from`, `size` bytes) have changed: the object may have been freed, and another one made in its
- * place. Returns 0 if `add` does, because the object is gone. Called by one thread only. */
+/* Returns the block of an object. `add` makes the block when the object is seen first, and again if
+ * its members (at `from`, `size` bytes, at most CRN_MEMBERS_MOST) have changed: the object may have
+ * been freed, and another one made in its place. Returns 0 if `add` does, because the object is
+ * gone. Called by one thread only. */
 cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
                              cairn_block (*add)(uintptr_t object, const void *members));
 

@@ -18,7 +18,7 @@ enum {
     VERSION = 0x030b, /* 3.11 */
     /* Offsets of members, in bytes. */
     RUNTIME_INTERPRETERS = 40,
-    RUNTIME_KEY = 592, /* key of a thread's state in its thread-specific data */
+    RUNTIME_KEY = 592, /* the pthread key under which each thread has its PyThreadState */
     INTERPRETER_NEXT = 0,
     INTERPRETER_THREADS = 16,
     THREAD_NEXT = 8,
@@ -102,7 +102,8 @@ static bool is_state_of(crn_unwind_walk *walk, crn_interpreters *state, uintptr_
 /* Returns the state of the calling thread, 0 if it has none. */
 static uintptr_t own_state(crn_unwind_walk *walk, crn_interpreters *state)
 {
-    const int *key = (const int *)(python.runtime + RUNTIME_KEY); /* whether it is made; the key */
+    /* [0]: not 0 if the key is made; [1]: the key. */
+    const int *key = (const int *)(python.runtime + RUNTIME_KEY);
     uintptr_t thread = key[0] ? (uintptr_t)pthread_getspecific((pthread_key_t)key[1]) : 0;
     return is_state_of(walk, state, thread) ? thread : 0;
 }

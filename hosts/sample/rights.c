@@ -3,7 +3,7 @@
  * Calls that change a process's rights or its place among namespaces. libc applies some of them to
  * all threads, and aborts if a call fails in one thread alone; the kernel refuses others to
  * processes with several threads. So the collector ends before each call, and a new one begins
- * behind it with the calling thread's rights and namespaces.
+ * after it with the calling thread's rights and namespaces.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -4,9 +4,10 @@
  * whole.
  *
  * A thread of the library, the collector, makes a timer on the processor clock of each of the
- * program's threads. The timer's signal unwinds the thread's stack in place and writes it to a ring
- * of that thread. The collector turns the stacks into contexts. For wall time it looks at each
- * thread now and then. /proc tells where a sleeping thread is, without disturbing it.
+ * program's threads. The handler of the timer's signal unwinds the thread's stack in place and
+ * writes it to a ring of that thread. The collector turns the stacks into contexts. For wall time
+ * it looks at each thread now and then. /proc tells where a sleeping thread is, without disturbing
+ * it.
  *
  * The signal handler takes no lock and allocates nothing. Functions that run in the program's
  * threads keep errno.
@@ -23,9 +24,9 @@
 #include "unwind/unwind.h"
 
 enum {
-    CRN_RING_WORDS = 1 << 16,
-    CRN_FRAMES_MOST = 4096, /* frames of a stack; a longer one is incomplete */
-    CRN_NAME_SIZE = 16      /* bytes of a thread's name, with its NUL */
+    CRN_RING_WORDS = 1 << 16, /* 8-byte words of a thread's ring; a power of two */
+    CRN_FRAMES_MOST = 4096,   /* frames of a stack; a longer one is incomplete */
+    CRN_NAME_SIZE = 16        /* bytes of a thread's name, with its NUL */
 };
 
 /* A stack in a ring: these words, then the addresses of the frames, the youngest first. */
@@ -45,24 +46,25 @@ typedef struct crn_sampled_turn {
     uint64_t read;    /* words read from its ring so far, by the collector; atomic */
 } crn_sampled_turn;
 
-/* A thread of the program. Never freed: a later thread uses it again. */
+/* An entry for a thread of the program. It is never freed: a later thread uses it again. */
 typedef struct crn_sampled {
     crn_sampled_turn *turn;
-    pid_t tid; /* 0: free */
-    bool seen; /* found by the last scan */
-    bool own;  /* a thread of libcairn's, which is not sampled */
-    bool named;
+    pid_t tid;  /* 0: free */
+    bool seen;  /* found by the last scan */
+    bool own;   /* a thread of libcairn's, which is not sampled */
+    bool named; /* the name was read a second time: see thread_name_again */
     bool has_timer;
-    int timer;       /* the kernel's number of it */
+    int timer;       /* the kernel's number of the timer */
     clockid_t clock; /* its processor clock */
     char name[CRN_NAME_SIZE];
     cairn_lane *lane;
     cairn_strand *strand;
 
-    /* Read and written by the handler. */
+    /* Written by the handler. The collector reads the ring, sets `lost` to 0 when it has counted
+     * it, and clears `bounds_known` for a new thread. */
     crn_unwind_memory memory;
-    bool bounds_known;
-    uint64_t lost; /* samples that found no room in the ring; atomic */
+    bool bounds_known; /* `memory` has the bounds of the thread's stack */
+    uint64_t lost;     /* samples that found no room in the ring; atomic */
     uint64_t *ring;
     char copy[CRN_UNWIND_PAGE];
 
@@ -70,7 +72,8 @@ typedef struct crn_sampled {
     uint64_t charged;  /* the processor clock up to which time has been charged, ns */
     uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
     uint64_t cpu;      /* the processor clock at the last look, ns */
-    uint64_t ready;    /* time without a core at the last look, ns; UINT64_MAX: not known */
+    uint64_t ready;    /* the kernel's sum of time without a core, at the last look, ns;
+                          UINT64_MAX: not known */
     bool blocked;      /* `path` is where it sleeps */
     uint64_t since;    /* when it was first found asleep, ns */
     int ready_file;    /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
@@ -90,7 +93,7 @@ extern __thread bool crn_sample_filtered;
 extern long (*crn_sample_real_call)(long number, long, long, long, long, long, long);
 void crn_sample_find_call(void);
 
-/* Ends the process by the system call itself. */
+/* Ends the process by the system call exit_group, without a function that is interposed here. */
 _Noreturn void crn_sample_leave(int status);
 
 /* Reads a clock in ns; 0 if that fails. Signal safe. */
@@ -108,7 +111,8 @@ bool crn_sample_handle(int number);
 
 /* ---- signals.c: the program must not meet our signal ---- */
 
-/* Chooses a signal that the program does not use. Returns 0 if there is none. */
+/* Chooses a signal that the program does not use, other than the present one, and installs the
+ * handler for it. Returns 0 if there is none. */
 int crn_sample_signal_choose(void);
 
 /* ---- start.c ---- */
@@ -132,8 +136,9 @@ extern uint64_t crn_sample_used_before;
 /* Prepares for a new collector. `period_ns`: of processor time between two samples of a thread;
  * `files_are_own`: the collector has a table of descriptors of its own. */
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own);
-/* Reads a file of /proc/self/task/TID into `text`, ended by NUL. `file`: one of the thread's two;
- * it stays open if the collector has a table of descriptors of its own, with space. */
+/* Reads /proc/self/task/TID/`name` into `text`, ended by NUL; `text` is empty if that fails. `file`
+ * is the thread's ready_file or call_file. It stays open if the collector has a table of
+ * descriptors of its own that is less than half full. */
 void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *file, char *text,
                             size_t size);
 /* Closes the thread's files. */
@@ -147,7 +152,7 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *
 bool crn_sample_threads_are_gone(int *status);
 /* Calls `look`, with the present time, for threads that were sampled or whose turn it is. */
 void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now));
-/* Calls `each` for all threads, with the present time. */
+/* Calls `each` for all threads of the program, with the present time. */
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
 void crn_sample_threads_end(bool child);

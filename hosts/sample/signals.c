@@ -29,7 +29,7 @@ int crn_sample_signal_choose(void)
     return 0;
 }
 
-/* Gives the signal to the program, which wants it for itself. */
+/* Gives the signal to the program, which wants it for itself, and chooses another one. */
 static void give_up(void)
 {
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
@@ -41,7 +41,8 @@ static bool is_own(int number)
     return number && number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
 }
 
-/* Leaves the sampler's signal as it is if the program resets all signals to their defaults. */
+/* Gives the sampler's signal up if the program installs a handler for it. Ignores the call if the
+ * program resets the signal to its default or ignores it, as programs do for all signals. */
 EXPORT int sigaction(int number, const struct sigaction *restrict new,
                      struct sigaction *restrict old)
 {

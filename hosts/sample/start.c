@@ -24,16 +24,16 @@ enum {
     LOOK_NS = 10000000,       /* between two looks at all threads */
     LOOK_IDLE_NS = 100000000, /* while none of them runs */
     CHILD_NS = 2000000,       /* before the first look in a child of fork: most call exec at once */
-    PERIOD_LEAST = 10000,
-    PERIOD_USUAL = 1000000,
-    END_MS = 2000, /* the program must end, whatever the collector waits for */
+    PERIOD_LEAST = 10000,     /* ns */
+    PERIOD_USUAL = 1000000,   /* ns */
+    END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 
-/* The holder of the capture's descriptor: the program and the collector share one table of
- * descriptors; the collector has a table with a copy; or the program has closed its own. */
+/* Who has the capture's descriptor: the program and the collector, in one table of descriptors that
+ * they share; each of them, in a table of its own; or the collector alone. */
 typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
 
 /* The keeper is a thread with the program's table of descriptors that waits for the collector. So
@@ -44,15 +44,18 @@ static struct {
     pthread_t thread, keeper;
     keeper_state keeps; /* under the lock */
     int status;         /* of the process, if the collector and the keeper are its last threads */
-    bool is_child;      /* of fork: see CHILD_NS */
-    bool running;
-    bool failed;       /* it could not be started again after a pause */
-    pid_t process;     /* a child of vfork has another, but the same memory */
-    ending ending;     /* atomic; changed under the lock, but by filtered threads */
-    bool ended;        /* the collector is done; atomic */
-    files_place files; /* under the lock */
-    bool files_stay;   /* the program keeps its descriptor: it could not fetch it again */
-    pid_t number;      /* of the collector's thread */
+    bool is_child;      /* the process is a child of fork: see CHILD_NS */
+    bool running;       /* the collector's thread has been started */
+    bool failed;        /* the collector could not be started again after a pause */
+    pid_t process;      /* in which it was started; a child of vfork has another id, but the same
+                           memory */
+    ending ending;      /* atomic; changed under the lock, except by filtered threads, and by the
+                           collector when the program's threads have ended */
+    bool ended;         /* the collector is done; atomic */
+    files_place files;  /* under the lock */
+    bool files_stay;    /* the program keeps its descriptor of the capture, because it could not
+                           fetch one from the collector for the next pause */
+    pid_t number;       /* of the collector's thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -80,7 +83,7 @@ static void round_run(void)
     pthread_mutex_unlock(&collector.working);
 }
 
-/* In a child of fork that ends before the first round. */
+/* Makes the threads' entries in a child of fork that ends before the first round. */
 static void find_threads(void)
 {
     pthread_mutex_lock(&collector.working);
@@ -98,7 +101,7 @@ static void end_run(void)
     pthread_mutex_unlock(&collector.working);
 }
 
-/* Waits for so long. Returns false if the process ends. */
+/* Waits for `gap` ns, or until the collector is asked to end; returns false in that case. */
 static bool wait_for(uint64_t gap)
 {
     struct timespec until;
@@ -114,6 +117,7 @@ static bool wait_for(uint64_t gap)
     return is_going_on();
 }
 
+/* Waits for the next round. Each gap is twice the last one while no thread runs. */
 static bool wait_for_next(uint64_t *gap)
 {
     *gap = crn_sample_was_busy() ? LOOK_NS : *gap * 2 < LOOK_IDLE_NS ? *gap * 2 : LOOK_IDLE_NS;
@@ -137,7 +141,8 @@ static void take_files(void)
     crn_sample_threads_begin(collector.period_ns, own);
 }
 
-/* Waits until the collector has the capture's file, then closes it in the program's table. */
+/* Waits until the collector has the capture's file in its own table, then closes the file in the
+ * program's table, unless it is to stay. */
 static void leave_files(void)
 {
     pthread_mutex_lock(&collector.lock);
@@ -150,7 +155,7 @@ static void leave_files(void)
     pthread_mutex_unlock(&collector.lock);
 }
 
-/* Looks at the threads until the process ends, or a pause begins. */
+/* Looks at the threads until they have all ended, the process ends, or a pause begins. */
 static void look_on(void)
 {
     uint64_t gap = LOOK_NS;
@@ -177,7 +182,8 @@ static void *collect(void *data)
         end_run();
         cairn_priv_process_end(); /* here, where the capture's file is open */
     }
-    pthread_mutex_lock(&collector.working); /* until who pauses it has the file */
+    /* At a pause, this thread's table must live until the pausing thread has fetched the file. */
+    pthread_mutex_lock(&collector.working);
     pthread_mutex_unlock(&collector.working);
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
     return NULL;
@@ -202,7 +208,8 @@ static void *keep(void *data)
     return NULL;
 }
 
-/* Waits for the collector, until `limit`. Returns true if it has ended. */
+/* Waits until `limit` (CLOCK_REALTIME) for the collector, and for the keeper if there is one.
+ * Returns true if they have ended. */
 static bool join_collector(const struct timespec *limit)
 {
     bool kept = collector.keeps == KEEPER_RUNS;
@@ -216,7 +223,7 @@ static void start_keeper(const sigset_t *mask)
     if (!started)
         collector.keeps = KEEPER_FAILED;
     pthread_cond_broadcast(&collector.wake);
-    while (collector.keeps == KEEPER_STARTS) /* it has read the mask */
+    while (collector.keeps == KEEPER_STARTS) /* until it has read the mask */
         pthread_cond_wait(&collector.wake, &collector.lock);
     pthread_mutex_unlock(&collector.lock);
 }
@@ -291,8 +298,8 @@ static cairn_profile *profile_open(const char *path)
     return profile;
 }
 
-/* The profile's fork handlers are registered when it is opened. The sampler's handlers are
- * registered later: so its round ends before the profile is locked for the fork. */
+/* The profile's fork handlers are registered when it is opened. The sampler's are registered later,
+ * so fork calls before_fork first: the collector's round ends before the profile is locked. */
 static void open_profile(const char *path)
 {
     collector.profile = profile_open(path);
@@ -307,7 +314,8 @@ static void open_profile(const char *path)
 }
 
 /* Returns true if a program before this one was sampled in the process, and called exec. Each
- * leaves the process's number in the environment, in the text's own place. */
+ * sampled program writes the process's id over the value of CAIRN_SAMPLE_PROCESS, in place, for the
+ * next one to compare. */
 static bool follows_exec(void)
 {
     enum { DIGITS = 10 };
@@ -346,8 +354,8 @@ static struct timespec after_ms(long ms)
     return limit;
 }
 
-/* Like end_collector, for a thread that may make no system call. The collector sees the request at
- * its next look. */
+/* Like end_collector, for a thread that may make no system call: it waits in a loop. The collector
+ * sees the request at its next round. */
 static void end_collector_silently(long ms)
 {
     ending none = END_NOT;
@@ -360,8 +368,8 @@ static void end_collector_silently(long ms)
     }
 }
 
-/* Asks the collector to end. Returns true if this call was the first to do so. Called under the
- * lock. */
+/* Asks the collector to end. Returns true if this call was the first to do so. The caller holds
+ * collector.lock. */
 static bool ask_to_end(ending how)
 {
     bool first = collector.running && is_going_on();
@@ -389,8 +397,9 @@ static void end_collector(long ms)
         join_collector(&limit);
 }
 
-/* Ends the collector for a pause. The calling thread gets the capture's file for the next
- * collector, while this one does not use it. */
+/* Ends the collector for a pause. The calling thread first copies the capture's descriptor from the
+ * collector's table to its own, for the next collector; `working` keeps the collector from closing
+ * it meanwhile. */
 static bool pause_collector(void)
 {
     pthread_mutex_lock(&collector.working);

@@ -35,7 +35,7 @@ static struct {
     int folder;      /* /proc/self/task; -1: to be opened */
     int stays_below; /* files with a lower number stay open: 0 unless the collector has a table of
                         descriptors of its own */
-    nlink_t links;   /* at the last scan */
+    nlink_t links;   /* of the folder at the last scan: the number of threads plus 2 */
     uint64_t at;     /* of the last scan, ns */
     uint64_t took;   /* the last scan, ns */
     uint64_t period; /* of processor time between two samples of a thread, ns */
@@ -96,7 +96,7 @@ static void name_read(crn_sampled *thread)
     thread->name[strcspn(thread->name, "\n")] = '\0';
 }
 
-/* Returns a thread that is not in use; NULL without memory. */
+/* Returns an entry that is not in use; NULL without memory, or if there are THREADS_MOST. */
 static crn_sampled *thread_new(void)
 {
     for (size_t i = 0; i < thread_count; i++)
@@ -121,7 +121,7 @@ static crn_sampled *thread_new(void)
     return threads[thread_count++] = thread;
 }
 
-/* Returns true for libcairn's own threads. */
+/* Returns true for libcairn's own threads, which it knows by their names. */
 static bool is_own(const crn_sampled *thread)
 {
     static const char names[] = "cairn-";
@@ -143,7 +143,7 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->bounds_known = false;
     thread->turn->read = thread->turn->written;
     uint64_t before = tid == getpid() ? crn_sample_used_before : 0;
-    thread->charged = thread->cpu = before; /* what it used before it was found counts */
+    thread->charged = thread->cpu = before; /* so what it used until it was found is charged */
     thread->ready = before ? UINT64_MAX : 0;
     thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
     thread->blocked = false;
@@ -156,8 +156,8 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     timer_make(thread);
 }
 
-/* Ends a thread's entry. The thread's clock is gone: its processor time since the last sample is
- * not known. */
+/* Frees the entry of a thread that has ended. The thread's clock has ended with it, so its
+ * processor time since the last sample is not known. */
 static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
 {
     timer_end(thread);
@@ -204,6 +204,7 @@ static crn_sampled *thread_find(pid_t tid)
     return NULL;
 }
 
+/* Handles one entry of /proc/self/task; `own` is the collector's thread id. */
 static void see(cairn_profile *profile, const char *name, pid_t own)
 {
     pid_t tid = (pid_t)atoi(name);
@@ -271,7 +272,11 @@ void crn_sample_thread_close(crn_sampled *thread)
  * their number has changed, and now and then, as one may have begun when another ended. */
 static bool scan_is_due(uint64_t now)
 {
-    enum { FEW = 64, SCAN_NS = 50000000, SHARE = 400 /* times the duration of a scan */ };
+    enum {
+        FEW = 64, /* threads, up to which each round scans */
+        SCAN_NS = 50000000,
+        SHARE = 400 /* a scan is due after 400 times the duration of the last one */
+    };
     struct stat status = {0};
     uint64_t since = now - tasks.at;
     bool same = fstat(tasks.folder, &status) == 0 && status.st_nlink == tasks.links;
