@@ -110,7 +110,7 @@ extern bool crn_sampled; /* crn_sample_mean is not 0 */
 
 /* Writes the mean as captures note it: a number of bytes, or "exact". */
 void crn_sample_mean_text(char text[32]);
-extern uint64_t crn_sample_seed; /* seeds the generator of each lane */
+extern uint64_t crn_sample_seed; /* seeds each lane's generator of random numbers */
 
 /* Draws the number of bytes to the next sample, at least 1; 0 without sampling. */
 uint64_t crn_sample_gap(uint64_t *random);
@@ -177,12 +177,12 @@ struct crn_returned;
 typedef struct crn_lane {
     cairn_priv_follower follower; /* must be first */
     cairn_lane *lane;
-    uint32_t number;
+    uint32_t number;   /* index in the table of lanes (lane.c); never 0 */
     bool busy;         /* atomic: the owner is recording */
     bool of_program;   /* the contexts are those of the program's strands, not native stacks */
     bool off;          /* recording is off */
     uint32_t capacity; /* number of contexts that have counters */
-    uint64_t *counters[CRN_COUNTS];
+    uint64_t *counters[CRN_COUNTS]; /* the columns of libcairn's lane, by context */
     uint32_t tally_count;
     crn_tally *tallies;
     uint32_t moment;   /* number of the last moment (peak.c) that this lane has copied */
@@ -191,7 +191,7 @@ typedef struct crn_lane {
     const uint64_t *generation_now; /* the profile's generation; atomic */
     uint64_t generation;            /* this lane's generation; changes under the lock */
     const uint64_t *changes_now;    /* number of the profile's changes; atomic */
-    uint64_t changes;               /* up to which this lane has followed */
+    uint64_t changes;               /* the number up to which this lane has followed them */
     cairn_strand *strand;          /* the strand whose contexts are charged; NULL: native stacks, or
                                       no thread follows the lane */
     struct crn_returned *returned; /* of_program: frees to be charged; atomic */
@@ -199,7 +199,7 @@ typedef struct crn_lane {
     struct crn_stack *stack;
     crn_origin **origins;
     crn_translation *translations;
-    const cairn_priv_alloc_calls *calls;
+    const cairn_priv_alloc_calls *calls; /* of the libcairn that has `lane` */
     cairn_metric metrics[CRN_METRICS];
     uint64_t random;
     uint64_t allocated; /* with a strand: bytes to be added to the process's sum */
@@ -251,8 +251,8 @@ static inline void crn_alloc_notice_child(void)
 
 /* ---- lane.c: all lanes ---- */
 
-/* Makes the thread key and the fork handlers. Called once, before the first lane. False if that
- * fails. */
+/* Makes the thread key and the fork handlers. Called once, before the first lane. Returns false if
+ * that fails. */
 bool crn_alloc_lanes_open(void);
 /* Calls `each` for all lanes of native stacks. */
 void crn_alloc_lanes_each(void (*each)(crn_lane *lane));
@@ -262,8 +262,9 @@ bool crn_alloc_lanes_rest(void);
 /* Opens a lane, busy, for the calling thread, which has allocated. If the thread's key destructor
  * has run already, returns the shared lane, busy and locked. NULL if no lane can be opened. */
 crn_lane *crn_alloc_lane_first(void);
-/* Returns the shared lane, locked and busy; NULL if it cannot be opened. It serves threads without
- * a lane of their own: they have only freed so far, or their key destructor has run. */
+/* Returns the shared lane, locked and busy until crn_alloc_lane_shared_done; NULL if it cannot be
+ * opened. It serves threads without a lane of their own: they have only freed so far, or their key
+ * destructor has run. */
 crn_lane *crn_alloc_lane_shared(void);
 /* As crn_alloc_lane_shared, and makes sure that the profile is not closed meanwhile. */
 crn_lane *crn_alloc_lane_to_free(void);
@@ -271,17 +272,19 @@ void crn_alloc_lane_shared_done(crn_lane *lane);
 
 /* Returns the lane with that number, NULL if its allocations are not counted any more. */
 crn_lane *crn_alloc_lane_numbered(uint32_t number);
-/* Return the crn_lane of one of the program's lanes: a new one; the one that it has already, NULL
- * if it has none. */
+/* Return the crn_lane of one of the program's lanes. _new makes it, and returns NULL without
+ * memory; _known returns the one that the lane has already, NULL if it has none. */
 crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls,
                              const cairn_metric metrics[CRN_METRICS]);
 crn_lane *crn_alloc_lane_known(cairn_lane *of, const cairn_priv_alloc_calls *calls);
 /* To be called when a thread begins to follow one of the program's lanes, and when it ends. */
 void crn_alloc_lane_begin(crn_lane *lane);
 void crn_alloc_lane_rest(crn_lane *lane);
-/* Follows changes of the profile. After a reset sets the lane's live bytes to 0. */
+/* Follows changes of the profile: resets, and recording that is switched on or off. Sets the lane's
+ * live bytes to 0 after a reset. */
 void crn_alloc_lane_attend(crn_lane *lane);
 
+/* Returns true if the lane has noticed the profile's last reset. */
 static inline bool crn_alloc_lane_up_to_date(const crn_lane *lane)
 {
     return __atomic_load_n(lane->generation_now, __ATOMIC_ACQUIRE) == lane->generation;
@@ -297,8 +300,10 @@ static inline void crn_alloc_lane_listen(crn_lane *lane)
 
 /* ---- context.c: contexts of a lane ---- */
 
-/* Makes counters and tallies for a context. False if there is no space. */
+/* Makes counters and tallies for a context. Returns false if there is no space. */
 bool crn_alloc_lane_widen(crn_lane *lane, cairn_context context);
+/* Does the work of crn_alloc_lane_step for an edge that is not in its cache entry `edge`, and
+ * caches it there. */
 cairn_context crn_alloc_lane_step_first(crn_lane *lane, cairn_context from, cairn_block block,
                                         crn_cached_edge *edge);
 /* Returns the context with the path that `context` has in the other lane; 0 if that is not
@@ -321,10 +326,10 @@ _Static_assert(CRN_EDGE_CACHE == 1 << (32 - 20), "the hash");
 
 /* ---- stack.c: context of a native stack ----------------------------------------------- */
 
-/* Returns the context of the calling stack. `frame` is the frame address of the function that the
- * program called, malloc for example. */
+/* Returns the context of the calling stack; 0 if there is no space. `frame` is the frame address of
+ * the function that the program called, malloc for example. */
 cairn_context crn_alloc_stack_context(crn_lane *lane, const uintptr_t *frame);
-struct crn_stack *crn_alloc_stack_new(void);
+struct crn_stack *crn_alloc_stack_new(void); /* NULL without memory */
 /* Prepares the cache for the calling thread, which takes the lane: looks up the bounds of its
  * stack. */
 void crn_alloc_stack_begin(struct crn_stack *stack);
@@ -343,11 +348,15 @@ extern int64_t crn_peak_most, crn_peak_least; /* limits of crn_lane.unflushed; a
 
 /* Counts open lanes: `change` is 1 for a lane that was opened, -1 for one that was closed. */
 void crn_peak_lanes(int change);
-/* Do the rare parts of crn_peak_change. */
+/* If a new moment has begun: charges the live bytes of the contexts that changed since the lane's
+ * last moment as peak bytes. */
 void crn_peak_settle(crn_lane *lane);
+/* Adds a context to the list of those that changed since the lane's moment. */
 void crn_peak_note(crn_lane *lane, cairn_context context);
+/* Adds the lane's unflushed bytes to the total. A new moment begins if the total is above the last
+ * peak: by more than 1/256 with _check, by any amount with _flush. Called by the lane's owner, or
+ * when no thread records. */
 void crn_peak_check(crn_lane *lane);
-/* Adds the lane's unflushed bytes to the total. Called by the lane's owner. */
 void crn_peak_flush(crn_lane *lane);
 /* Takes the lane's bytes out of the total again, after a reset. */
 void crn_peak_retract(crn_lane *lane);
@@ -385,18 +394,20 @@ void crn_record_take(const void *block, crn_live *taken);
 void crn_record_freed(const crn_live *taken);
 void crn_record_keep(const void *block, const crn_live *taken);
 
-/* Charges what other threads have freed of the lane's allocations, and the owner while recording
- * was off; nothing while it is off. Called by the lane's owner. */
+/* Charges the frees of the lane's allocations by other threads, and those by its owner while
+ * recording was off. Does nothing while recording is off. Called by the lane's owner. */
 void crn_record_collect(crn_lane *lane);
-/* Registers handlers of fork: a child has the lists and the filter complete. Call it before
- * crn_alloc_lanes_open, so that lanes are locked first. Returns false without memory. */
+/* Registers fork handlers, so that a child gets the lists and the filter in a consistent state.
+ * Call it before crn_alloc_lanes_open, so that lanes are locked first. Returns false without
+ * memory. */
 bool crn_record_open(void);
 
 /* ---- start.c ------------------------------------------------------------------------------ */
 
-/* Opens the profile if libc has set the environment and that asks for it. */
+/* Opens the profile if the environment asks for it (CAIRN_ALLOC and CAIRN_OUT). Does nothing until
+ * libc has set the environment. */
 void crn_start(void);
-/* Starts recording for cairn_alloc_follow. False if that is not possible. */
+/* Starts recording for cairn_alloc_follow. Returns false if that is not possible. */
 bool crn_start_following(void);
 
 /* The next definition of each interposed function. */

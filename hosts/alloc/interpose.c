@@ -57,7 +57,7 @@ ALLOCATES(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
 ALLOCATES(memalign, (size_t alignment, size_t size), (alignment, size))
 ALLOCATES(valloc, (size_t size), (size))
 ALLOCATES(pvalloc, (size_t size), (size))
-SEEN(calloc, (size_t count, size_t size), (count, size), count *size) /* NULL if it overflows */
+SEEN(calloc, (size_t count, size_t size), (count, size), count *size) /* if too large: no block */
 
 EXPORT void *calloc(size_t count, size_t size)
 {

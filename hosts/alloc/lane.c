@@ -57,8 +57,9 @@ static bool fill(crn_lane *lane)
     return lane->edge_cache && lane->origins && lane->translations && lane->stack;
 }
 
-/* Called under the lock. The first lane to notice a reset resets the peak. A new lane gets the
- * newest generation of the others; with the profile's it would look like the first to notice. */
+/* Returns the generation of a new lane: the newest that another lane of the profile has noticed.
+ * With the profile's own, a reset that no lane has noticed yet would seem noticed, and retract_all
+ * would not reset the peak. Called under the lock. */
 static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;
@@ -113,14 +114,15 @@ crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls
     return lane;
 }
 
-/* In a child of fork the lane may still have the parent's. */
+/* In a child of fork the cairn_lane may still have the parent's crn_lane, which is not returned. */
 crn_lane *crn_alloc_lane_known(cairn_lane *of, const cairn_priv_alloc_calls *calls)
 {
     crn_lane *lane = (crn_lane *)*calls->lane_follower(of);
     return lane && lane->number > lane_parent ? lane : NULL;
 }
 
-/* Called under the lock. */
+/* Returns the crn_lane of a lane of native stacks; makes it if there is none. NULL without memory.
+ * Called under the lock. */
 static crn_lane *lane_of(cairn_lane *of)
 {
     for (uint32_t i = lane_count; i > lane_parent; i--)
@@ -129,8 +131,9 @@ static crn_lane *lane_of(cairn_lane *of)
     return new_lane(of, &own_calls, crn_metrics_here, false);
 }
 
-/* Called under the lock. After a reset, takes the bytes of lanes that have not noticed it out of
- * the total: these lanes may never allocate again. */
+/* Called under the lock when a lane notices a reset. Takes the bytes of lanes that have not noticed
+ * it out of the total: these lanes may never allocate again. The first lane to notice the reset
+ * also sets the peak to 0. */
 static void retract_all(const crn_lane *lane, uint64_t generation)
 {
     bool first = true;
@@ -147,7 +150,7 @@ static void retract_all(const crn_lane *lane, uint64_t generation)
         crn_peak_again();
 }
 
-/* Sets the lane's live bytes to 0. */
+/* Sets the lane's live bytes to 0, after a reset that gave the profile this generation. */
 static void forget(crn_lane *lane, uint64_t generation)
 {
     pthread_mutex_lock(&lock);
@@ -187,8 +190,8 @@ void crn_alloc_lane_begin(crn_lane *lane)
 }
 
 /* Copies the live bytes of the profile's resting lanes, which are as they were at the last moment
- * of peak memory. Nobody begins to follow them meanwhile, and the profile is still open. Called
- * under the lock. */
+ * of peak memory. `profile` is the address of its generation, which tells it from others. Called
+ * under the lock: no thread begins to follow the lanes meanwhile, and the profile is still open. */
 static void settle_resting(const uint64_t *profile)
 {
     static const uint64_t *settled; /* profile that was settled last, and for which moment */
@@ -222,6 +225,8 @@ void crn_alloc_lane_rest(crn_lane *lane)
 
 /* ---- lanes of native stacks ---- */
 
+/* Opens a lane of native stacks. In a child of fork, takes *inherited_one first if it is not NULL.
+ * Returns NULL if no lane can be opened. */
 static crn_lane *open_lane(cairn_lane **inherited_one, const char *name)
 {
     cairn_lane *of = *inherited_one ? *inherited_one : cairn_lane_open(crn_profile_here, name);
@@ -320,7 +325,8 @@ static crn_lane *begin_thread(void)
     return lane;
 }
 
-/* Keeps the profile open while it finds a lane. */
+/* Returns the lane that `find` finds; NULL if nothing is recorded. `opening` keeps the profile open
+ * meanwhile. */
 static crn_lane *find_lane(crn_lane *find(void))
 {
     crn_lane *lane = NULL;
@@ -380,8 +386,8 @@ static void unlock_all(void)
     crn_here.busy = 0;
 }
 
-/* Allocations of the parent are not counted in the child: it gets lanes with new numbers. libcairn
- * lets the forking thread keep its lane. */
+/* Allocations of the parent are not counted in the child: the child's lanes get new numbers.
+ * libcairn lets the forking thread keep its cairn_lane. */
 static void after_in_child(void)
 {
     if (crn_here.native)

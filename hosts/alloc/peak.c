@@ -13,8 +13,8 @@
 
 enum {
     STEP = 256,  /* a moment at each growth by 1/256 */
-    SLACK = 512, /* all lanes together hold back 1/512 of the peak */
-    FLOOR = 8192 /* several lanes together may hold back at least this many bytes */
+    SLACK = 512, /* several lanes together may hold back 1/512 of the peak, */
+    FLOOR = 8192 /* or this many bytes, if that is more */
 };
 
 uint32_t crn_peak_moment = 1;

@@ -88,7 +88,7 @@ static inline crn_lane *enter(crn_lane *first(void))
 
 /* ---- charges ---- */
 
-/* Allocations and frees between two calls of show_memory. */
+/* Number of allocations and frees between two calls of show_memory. */
 enum { UNSEEN_MOST = 32 };
 
 /* Shows live bytes and the rate of allocation as counters of the strand's profile. */
@@ -101,6 +101,8 @@ __attribute__((noinline)) static void show_memory(crn_lane *lane)
     lane->calls->memory_show(lane->strand, crn_peak_live(lane), all);
 }
 
+/* Charges an allocation to a context (`count` is CRN_COUNT_BYTES), or its free
+ * (CRN_COUNT_FREED_BYTES). Returns false if there is no space. */
 static inline bool charge(crn_lane *lane, cairn_context context, const crn_live *block, int count)
 {
     uint64_t bytes = block->size, objects = 1;
@@ -160,6 +162,7 @@ bool crn_record_open(void)
     return pthread_atfork(before_fork, after_fork, after_fork) == 0;
 }
 
+/* Adds a freed allocation to its lane's list. Without memory, the free is not counted. */
 static void return_to(crn_lane *lane, const crn_live *taken)
 {
     pthread_mutex_lock(&lock);
@@ -281,7 +284,9 @@ void crn_record_keep(const void *block, const crn_live *taken)
 }
 
 /* Charges the free of another lane's allocation to this lane, in the context with the same path. So
- * each column keeps one writer, and reports add lanes up. */
+ * each column keeps one writer, and reports add lanes up. If one of the two is a lane of the
+ * program, their paths differ in kind: the free goes to the other lane's list if that is the one,
+ * else to the shared lane. */
 __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);

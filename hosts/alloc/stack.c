@@ -195,6 +195,7 @@ static void keep_segment(crn_stack *stack)
     }
 }
 
+/* Returns 0 if half of a segment's return addresses, from index `from` on, are in their places. */
 static inline uintptr_t changes_of(const crn_segment *segment, uintptr_t slot, size_t from)
 {
     uintptr_t changes = 0;
@@ -203,6 +204,7 @@ static inline uintptr_t changes_of(const crn_segment *segment, uintptr_t slot, s
     return changes;
 }
 
+/* Sets the contexts of a segment's frames, which the context `caller` leads to. */
 __attribute__((noinline)) static void step_segment(crn_lane *lane, crn_segment *segment,
                                                    cairn_context caller)
 {
@@ -221,7 +223,8 @@ static inline void put_half(crn_frame *frames, const crn_segment *segment, uintp
             (crn_frame){slot + segment->offsets[i], segment->pcs[i], segment->contexts[i], 0};
 }
 
-/* Returns the context of the call if the frames above `caller` are a cached segment, else 0. */
+/* Returns the context of the call if the frames that are younger than the one at index `caller_at`
+ * are a cached segment; else 0. */
 static inline cairn_context context_of_segment(crn_lane *lane, size_t caller_at, uintptr_t slot,
                                                uintptr_t pc, uintptr_t next)
 {
@@ -283,6 +286,8 @@ static cairn_context context_of_fresh(crn_lane *lane, crn_ending ending, cairn_c
     return context;
 }
 
+/* Returns a walk from the caller of the function whose frame address is `start`: there are the
+ * caller's frame pointer and then the return address. */
 static inline crn_walk walk_from(const uintptr_t *start)
 {
     return (crn_walk){.at = {start[1], (uintptr_t)(start + 2), start[0], false},

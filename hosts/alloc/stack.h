@@ -38,12 +38,15 @@ typedef struct crn_frame_base {
 
 /* A frame that was unwound and is not in the cache yet. */
 typedef struct crn_fresh {
+    /* `base` is the frame pointer in the frame. Its function has saved the caller's frame pointer
+     * at `saved_at`; 0: not saved. */
     uintptr_t slot, pc, base, saved_at;
     cairn_block block;
-    bool uses_base;
+    bool uses_base; /* its CFA, or the place of the saved frame pointer, depends on `base` */
 } crn_fresh;
 
-/* Distance from a call's slot to its caller's, if it depends on the call's address only. */
+/* Distance from a call's slot to its caller's, as it was when a segment that begins with this call
+ * was cached. No frame pointer was needed then, so it depends on the return address only. */
 typedef struct crn_hint {
     uintptr_t pc;
     uintptr_t distance;
@@ -54,9 +57,9 @@ typedef struct crn_hint {
  * return addresses determine where each slot is. */
 typedef struct crn_segment {
     uintptr_t pc, caller_pc; /* return addresses of the call and of the cached frame */
-    uint32_t distance;       /* between their slots */
-    uint32_t count;
-    cairn_context caller; /* context of the cached frame, to which `contexts` belong */
+    uint32_t distance;       /* between their slots, in bytes */
+    uint32_t count;          /* of frames */
+    cairn_context caller;    /* context of the cached frame, to which `contexts` belong */
     /* The frames, the oldest first; offsets are from the call's slot. Unused elements repeat the
      * call, so that all can be compared without a loop over `count`. */
     uint32_t offsets[CRN_SEGMENT_FRAMES];
@@ -67,7 +70,7 @@ typedef struct crn_segment {
 
 typedef struct crn_stack {
     crn_unwind_memory memory;
-    uint32_t generation; /* crn_unwind_generation */
+    uint32_t generation; /* the crn_unwind_generation that the cache is for */
     size_t count, capacity;
     crn_frame *frames; /* the oldest first; has space for one more segment */
     crn_frame_base *bases;
@@ -90,10 +93,10 @@ typedef enum crn_ending {
 } crn_ending;
 
 typedef struct crn_walk {
-    crn_unwind_frame at;
-    uintptr_t slot;
-    bool simple; /* the stack is the thread's own and in one piece: it can be cached */
-    int signals;
+    crn_unwind_frame at; /* the frame that is next */
+    uintptr_t slot;      /* address of at.pc on the stack */
+    bool simple;         /* the stack is the thread's own and in one piece: it can be cached */
+    int signals;         /* number of signal frames so far */
 } crn_walk;
 
 /* Unwinds to a cached frame or the outermost one. New frames are in `fresh`. */

@@ -135,12 +135,13 @@ static void describe(void)
     char mean[32];
     crn_sample_mean_text(mean);
     cairn_profile_note(crn_profile_here, "host", "alloc");
-    cairn_profile_note(crn_profile_here, "alloc", mean); /* a number: the Lua host notes the same */
+    cairn_profile_note(crn_profile_here, "alloc", mean); /* as the Lua host notes it, too */
     cairn_profile_note(crn_profile_here, "mode", mode);
     cairn_profile_note(crn_profile_here, "default_metric", "alloc bytes");
 }
 
-/* Sets up counting. Called once in a process. */
+/* Sets up counting. `mean` is CAIRN_ALLOC's value; NULL: exact. Called once in a process. Returns
+ * false if that fails. */
 static bool begin_recording(const char *mean)
 {
     crn_sample_mean = mean ? mean_of(mean) : 0;
@@ -172,8 +173,8 @@ static void open_profile(const char *path, const char *mean)
     __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
 }
 
-/* Returns true if libcairn-gcc is in the program: it has the process's profile, to which the
- * allocations go, even if the first of them comes before its start. */
+/* Returns true if libcairn-gcc is in the program. The allocations then go to its profile, even if
+ * the first of them comes before libcairn-gcc has begun. */
 static bool has_compiled_host(void)
 {
     return dlsym(RTLD_DEFAULT, "cairn_priv_site_enter") != NULL;

@@ -13,7 +13,8 @@ const char *const crn_metric_names[CRN_METRICS][2] = {
     {"freed objects", "count"}, {"peak bytes", "bytes"},
 };
 
-/* A fork handler can allocate before libcairn's handler has run: then the state does not change. */
+/* In a child of fork, another library's fork handler can allocate before libcairn's has run. Then
+ * the process stays unseen here, and the state does not change. */
 void crn_alloc_end_in_child(void)
 {
     cairn_priv_process_begin_unseen();

@@ -25,6 +25,8 @@ static inline crn_fresh *next_fresh(crn_stack *stack)
     return &stack->fresh[stack->fresh_count++];
 }
 
+/* Finds the unwinding rule of an address, and its block, which is the tag. Returns false without
+ * memory. */
 static bool look(uintptr_t address, crn_unwind_code *code)
 {
     if (CRN_LIKELY(crn_unwind_recall(address, code) && code->tag))
@@ -54,7 +56,8 @@ static inline bool is_known(crn_stack *stack, uintptr_t slot, uintptr_t pc, uint
     return false;
 }
 
-/* Makes a step by the rules that step_usual does not handle. */
+/* Makes a step by the rules that step_usual does not handle. Returns CRN_END_KNOWN if it was made;
+ * else why the walk ends. */
 static crn_ending step_unusual(crn_stack *stack, crn_walk *walk, const crn_unwind_rule *rule,
                                crn_fresh *fresh)
 {
