@@ -28,13 +28,15 @@ enum {
     RING_LARGE = 512,    /* from this size on, stacks are copied up to STACK_LARGE */
     STACK_LARGE = 61440, /* bytes of a stack */
     STACK_SMALL = 8192,
-    REGISTERS_MOST = 33,
-    SETTLE_NS = 200000 /* a record is complete this long after its time stamp */
+    REGISTERS_MOST = 33, /* the numbers below, in DWARF, are smaller */
+    SETTLE_NS = 200000   /* a record is complete this long after its time stamp */
 };
 
 #if defined(__x86_64__)
 enum { FRAME = 6, STACK = 7, PC = 16 }; /* numbers in DWARF */
-#define REGISTERS 0xff01ffull           /* ax to ip, r8 to r15 */
+/* The registers that samples have, as bits of the kernel's numbers: ax to ip, r8 to r15; and their
+ * numbers in DWARF, in the order of the kernel's. */
+#define REGISTERS 0xff01ffull
 static const uint8_t dwarf_numbers[] = {0, 3, 2,  1,  4,  5,  FRAME, STACK, PC,
                                         8, 9, 10, 11, 12, 13, 14,    15};
 #elif defined(__aarch64__)
@@ -47,9 +49,10 @@ enum { FRAME, STACK, PC };
 static const uint8_t dwarf_numbers[] = {FRAME, STACK, PC};
 #endif
 
+/* A processor's ring. */
 typedef struct ring {
-    int file;
-    struct perf_event_mmap_page *page;
+    int file; /* descriptor of the event that the ring was mapped for; others write to it, too */
+    struct perf_event_mmap_page *page; /* NULL: not mapped */
     const char *data;
     uint64_t size;
 } ring;
@@ -68,16 +71,16 @@ typedef struct waiting {
 
 struct crn_events {
     struct perf_event_attr attributes;
-    int *files;
+    int *files; /* descriptors of all events */
     size_t file_count, file_capacity;
     owner *owners; /* sorted by id */
     size_t owner_count, owner_capacity;
     pid_t *threads; /* that have events of their own; sorted */
     size_t thread_count, thread_capacity;
-    ring *rings;
+    ring *rings; /* one for each processor */
     size_t ring_count;
-    struct pollfd *polled;
-    char *bytes;
+    struct pollfd *polled; /* the rings' */
+    char *bytes;           /* records that were copied from the rings */
     size_t used, capacity;
     waiting *waiting;
     size_t waiting_count, waiting_capacity;
@@ -85,6 +88,8 @@ struct crn_events {
 
 /* ---- opening ---- */
 
+/* Opens a thread's event on a processor (-1: on all). Raises the limit of open files if it is
+ * reached. Returns the descriptor; a negative number, with errno, if the kernel refuses. */
 static int open_event(crn_events *events, pid_t thread, int processor)
 {
     struct rlimit limit;
@@ -99,6 +104,8 @@ static int open_event(crn_events *events, pid_t thread, int processor)
     return (int)file;
 }
 
+/* Maps a ring of *pages pages, which it halves while the kernel refuses. Returns false if that
+ * leaves fewer than RING_LEAST. */
 static bool map_ring(ring *ring, int file, size_t *pages)
 {
     for (; *pages >= RING_LEAST; *pages /= 2) {
@@ -162,9 +169,10 @@ static bool is_open(const crn_events *events, pid_t thread)
                                            sizeof *events->threads, by_number);
 }
 
-/* Opens events of all threads, until no new one can be opened: the kernel lists a first thread that
- * has ended until its process is gone. A thread that was begun meanwhile may have inherited events
- * as well, whose samples is_double finds. */
+/* Opens events of all threads, and lists the threads again until that opens none. (Threads without
+ * events do not count: the kernel lists a first thread that has ended until its process is gone.) A
+ * thread that was begun meanwhile may have inherited events as well, whose samples is_double
+ * finds. */
 static bool open_threads(crn_events *events, pid_t process)
 {
     char path[64];
@@ -226,6 +234,7 @@ typedef struct search {
     pid_t thread; /* found, 0: none */
 } search;
 
+/* Chooses a thread that has not ended, for try_attributes. */
 static void choose_thread(void *data, pid_t process, pid_t thread)
 {
     search *search = data;
@@ -402,7 +411,7 @@ static uint64_t next_word(words *words)
 }
 
 /* Reads a sample's call chain. With exclude_callchain_user it has only the kernel's functions, and
- * markers. */
+ * markers (PERF_CONTEXT_KERNEL and others). */
 static void read_kernel(words *words, crn_event_sample *sample)
 {
     uint64_t count = next_word(words);
@@ -491,7 +500,7 @@ static void pass_task(const struct perf_event_header *header, const crn_event_si
 static void pass(const crn_events *events, const struct perf_event_header *header,
                  const crn_event_sink *sink)
 {
-    uint64_t lost[2];
+    uint64_t lost[2]; /* the event's id, the number of records */
     switch (header->type) {
     case PERF_RECORD_SAMPLE:
         pass_sample(events, header, sink);

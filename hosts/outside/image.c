@@ -15,14 +15,14 @@
 #include "sampler.h"
 
 enum { HEADERS_MOST = 64, PAGE = CRN_UNWIND_PAGE };
-#define SPAN_MOST ((uint64_t)4 << 30)
-#define INDEX_MOST ((uint64_t)64 << 20)
+#define SPAN_MOST ((uint64_t)4 << 30)   /* bytes of addresses that a file is loaded at */
+#define INDEX_MOST ((uint64_t)64 << 20) /* bytes of an index that make_index makes */
 
 struct crn_image {
     char *name;
     struct stat file; /* device, inode and time identify it */
-    bool is_code;
-    uintptr_t bias;
+    bool is_code;     /* it is an ELF file, and the unwinder has its copy */
+    uintptr_t bias;   /* address of the copy - address in the file */
     Elf64_Phdr loads[HEADERS_MOST];
     size_t load_count;
     crn_image *next;
@@ -121,7 +121,8 @@ static void make_index(const source *source, const Elf64_Ehdr *header, const crn
     module->index_end = module->end + size;
 }
 
-/* Loads what unwinding needs. The rest of the span stays zero, and takes no memory. */
+/* Makes the copy: a span of addresses as large as the file's, with what unwinding needs. The rest
+ * of the span stays zero, and takes no memory. Returns false if the source is no ELF file. */
 static bool load(const source *source, crn_image *image, crn_unwind_module *module)
 {
     Elf64_Ehdr header;

@@ -38,11 +38,11 @@ struct crn_outside {
     uint64_t period_ns;
     bool begins;
     volatile sig_atomic_t stopped;
-    bool busy;
+    bool busy; /* a process has used processor time: the next look is soon */
     uint64_t samples, looks, incomplete, lost;
-    uint64_t unplaced;                /* samples whose times were not stored */
+    uint64_t unplaced; /* samples that were charged, but whose moment was not stored */
     double cpu_squares, wall_squares; /* µs² */
-    uint64_t now;
+    uint64_t now;  /* when records were read, or threads looked at, last; CLOCK_MONOTONIC, ns */
     crn_path late; /* path of a sample that arrived late */
     uint64_t addresses[CRN_FRAMES_MOST];
     char page[CRN_UNWIND_PAGE];
@@ -115,7 +115,7 @@ static void read_name(pid_t process, pid_t thread, char name[16])
     name[strcspn(name, "\n")] = '\0';
 }
 
-/* Returns the thread's entry. A thread that was not known begins now. */
+/* Returns the thread's entry. Makes the entry and a lane of a thread that was not known. */
 static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
 {
     crn_target *target = crn_target_of(thread, process, false);
@@ -152,7 +152,7 @@ static void charge_ready(crn_outside *outside, crn_target *target, uint64_t amou
         charge(target, outside->ready, amount);
 }
 
-/* Charges processor time, used up to `at`, ns of CLOCK_MONOTONIC. */
+/* Charges `amount` ns of processor time, used up to the moment `at` (CLOCK_MONOTONIC, ns). */
 static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t at, uint64_t amount)
 {
     if (target->strand && amount)
@@ -186,7 +186,7 @@ static void end_target(crn_target *target, void *data)
 /* Pushes the kernel's functions. The first address is that of the interrupted instruction. */
 static void push_kernel(crn_outside *outside, crn_target *target, const crn_event_sample *sample)
 {
-    const uint64_t markers = (uint64_t)-4095;
+    const uint64_t markers = (uint64_t)-4095; /* PERF_CONTEXT_MAX; all markers are at or above it */
     uint64_t first = 0;
     while (first < sample->kernel_count && sample->kernel[first] >= markers)
         first++;
@@ -215,9 +215,9 @@ static void exchange(crn_path *one, crn_path *other)
     *other = before;
 }
 
-/* Charges processor time to the stack of a sample. A look may find a thread asleep before an
- * earlier sample arrives: then the thread stays where it sleeps. If the sample is later than the
- * look, the thread slept until then. */
+/* Charges processor time to the stack of a sample. The last look may have found the thread asleep.
+ * If the sample was taken before that look, and only arrives now, the thread's path stays where it
+ * sleeps. If the sample was taken after the look, the thread has slept until the sample. */
 static void charge_sample(crn_outside *outside, crn_target *target, const crn_event_sample *sample,
                           uint64_t amount)
 {
@@ -306,7 +306,7 @@ static void begin_thread(void *data, pid_t process, pid_t thread)
     target_of(data, process, thread);
 }
 
-/* Samples a thread that has used processor time, if it runs. A look finds a thread that sleeps. */
+/* Samples a thread that has used processor time, if it runs. (Where it sleeps, a look finds.) */
 static void stop_target(crn_target *target, void *data)
 {
     crn_outside *outside = data;
@@ -377,7 +377,7 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
 }
 
 /* Charges a thread's time since the last look. If it has not run, it is where it was. If it has, it
- * may have been somewhere else: each of the two places gets half of the time. */
+ * may be somewhere else now: each of the two places is charged half of the time. */
 static void look(crn_target *target, void *data)
 {
     crn_outside *outside = data;

@@ -28,10 +28,11 @@ typedef struct crn_outside_options {
 } crn_outside_options;
 
 /* Begins to sample the process and the children that it makes from now on. If that is impossible,
- * returns NULL, with the reason in `why`. A process can have only one at a time. */
+ * returns NULL, with the reason in `why`. The calling process can have only one at a time. */
 crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, size_t size);
 
-/* Samples until all processes have ended, `for_ns` is over (0: no limit) or crn_outside_stop. */
+/* Samples until all processes have ended, `for_ns` is over (0: no limit) or crn_outside_stop is
+ * called. */
 void crn_outside_run(crn_outside *outside, uint64_t for_ns);
 
 /* Lets crn_outside_run return. Signal safe. Thread: any. */

@@ -19,9 +19,9 @@ uint64_t crn_outside_now(void); /* CLOCK_MONOTONIC, ns */
 typedef struct crn_image crn_image;
 
 /* Returns the headers and unwinding tables of the file at `open_path`, read at the first call.
- * `name` is its path as the process sees it. NULL if it is no ELF file. */
+ * `name` is the path that blocks of its code get. NULL if it is no ELF file. */
 const crn_image *crn_image_of(const char *open_path, const char *name);
-/* Returns those of [vdso], the kernel's code in a process. */
+/* Returns the same of [vdso], the kernel's code in a process; NULL if it cannot be read. */
 const crn_image *crn_image_of_vdso(pid_t process, uintptr_t start, size_t size);
 /* Finds the address, in our copy, of what is mapped from this offset of the file. False if the file
  * loads nothing from there. */
@@ -52,8 +52,8 @@ typedef struct crn_space {
     uint64_t run;        /* processor time at the last look, ns */
     bool ran;            /* it used processor time since the look before */
     bool main_ended;     /* its first thread has ended; the others may run on */
-    char *dump; /* jitdump file that names code in no file, as the process sees it; or NULL */
-    bool dump_noted;
+    char *dump;      /* jitdump file that names code in no file, as the process sees it; or NULL */
+    bool dump_noted; /* a note of the capture names `dump` */
     struct crn_code *codes; /* blocks of code that is in no file */
     size_t code_count, code_slots;
     struct crn_space *next;
@@ -61,12 +61,13 @@ typedef struct crn_space {
 
 /* Finds the space of a process, making an empty one if need be. */
 crn_space *crn_space_of(pid_t process);
-crn_space *crn_space_known(pid_t process);
+crn_space *crn_space_known(pid_t process); /* NULL if it has none */
 /* Chooses `living` anew: the first thread, or another one if it has ended. */
 void crn_space_renew(crn_space *space);
 void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data);
-/* Reads what is mapped from /proc. */
+/* Reads from /proc which code is mapped. */
 void crn_space_read(crn_space *space);
+/* Notes that the file `name`, from `offset` on, is mapped; forgets what was in the range. */
 void crn_space_map(crn_space *space, uintptr_t start, uintptr_t end, uint64_t offset,
                    const char *name);
 /* After exec: forgets what was mapped. */
@@ -77,9 +78,9 @@ void crn_space_copy(crn_space *space, const crn_space *parent);
 uintptr_t crn_space_local(void *space, uintptr_t address);
 /* Returns the block of an address of code. */
 cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address);
-/* Returns true if a process's first thread has ended while the process still has a number: its
- * other threads run on, or its parent has not waited for it. /proc and its clocks still have its
- * times. */
+/* Returns true if a process's first thread has ended while /proc still has the process: its other
+ * threads run on, or its parent has not waited for it. Its files and clocks still have its times.
+ */
 bool crn_process_is_zombie(pid_t process);
 /* Returns true if the thread runs, or waits for a core. */
 bool crn_thread_runs(pid_t process, pid_t thread);
@@ -94,7 +95,7 @@ typedef struct crn_events crn_events;
 
 typedef struct crn_event_sample {
     pid_t process, thread;
-    uint64_t time;
+    uint64_t time;                             /* CLOCK_MONOTONIC, ns */
     crn_unwind_frame frame;                    /* pc is 0 for threads of the kernel */
     uintptr_t registers[CRN_UNWIND_REGISTERS]; /* 0 on processors other than x86-64 */
     uint64_t stack_size;                       /* bytes */
@@ -103,19 +104,23 @@ typedef struct crn_event_sample {
     uint64_t kernel_count;
 } crn_event_sample;
 
+/* What is called for each record; `data` is the first argument. */
 typedef struct crn_event_sink {
     void *data;
     void (*sample)(void *data, const crn_event_sample *sample);
+    /* Code of the file `name` was mapped from `offset` on. */
     void (*map)(void *data, pid_t process, uintptr_t start, uintptr_t end, uint64_t offset,
                 const char *name);
+    /* A thread got a name, by exec if `exec`. */
     void (*named)(void *data, pid_t process, pid_t thread, const char *name, bool exec);
+    /* A thread began; it is a new process's if `process` is not `parent`. */
     void (*forked)(void *data, pid_t process, pid_t parent, pid_t thread);
     void (*ended)(void *data, pid_t process, pid_t thread);
-    void (*lost)(void *data, uint64_t count);
+    void (*lost)(void *data, uint64_t count); /* the ring had no space for `count` records */
 } crn_event_sink;
 
-/* Asks the kernel for samples of all threads of the process and of all threads that they begin.
- * NULL, with errno, if the kernel refuses. */
+/* Asks the kernel for samples of all threads of the process and of all threads that they begin; if
+ * `begins`, from the process's next exec on. NULL, with errno, if the kernel refuses. */
 crn_events *crn_events_open(pid_t process, uint64_t period_ns, bool begins);
 /* Waits until a ring is a quarter full, no longer than `ms`. */
 void crn_events_wait(crn_events *events, int ms);
@@ -151,10 +156,11 @@ typedef struct crn_target {
     struct crn_target *next_of_hash;
 } crn_target;
 
+/* Returns the thread's entry. If it has none: makes one if `make`, else returns NULL. */
 crn_target *crn_target_of(pid_t thread, pid_t process, bool make);
 void crn_targets_each(void (*each)(crn_target *target, void *data), void *data);
 size_t crn_targets_count(void);
-void crn_target_forget(crn_target *target);
+void crn_target_forget(crn_target *target); /* frees it */
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
  * it has ended. */
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);

@@ -68,6 +68,7 @@ static char *read_stat_of(pid_t process, pid_t thread, char text[STAT_SIZE])
     return strrchr(text, ')');
 }
 
+/* Does the same for the process's first thread. */
 static char *read_stat(pid_t process, char text[STAT_SIZE])
 {
     return read_stat_of(process, process, text);

@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "sampler.h"
 
-enum { STACK_MOST = 61440 /* bytes that are copied */ };
+enum { STACK_MOST = 61440 /* bytes of a stack that are copied, at most */ };
 
 struct crn_stops {
     uint64_t count, longest, total; /* times in ns */
