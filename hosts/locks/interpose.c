@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Interposed functions of libc. Each returns the result of libc's function, with its errno. Those
- * that lock a mutex call pthread_mutex_trylock first, and libc's function only if the mutex is
- * busy.
+ * Interposed functions of libc. Each returns the result of libc's function, with its errno. To
+ * record whether a thread waits for a mutex, those that lock one call pthread_mutex_trylock first,
+ * and libc's function only if the mutex is busy.
  */
 #include <errno.h>
 
@@ -22,6 +22,8 @@ static crn_lock *lock_of(const void *address, crn_lock_kind kind)
     return lock;
 }
 
+/* Executes `call`, which records. Locks that Cairn takes meanwhile are not recorded; errno is
+ * kept. */
 #define RECORD(call)                                                                               \
     do {                                                                                           \
         int saved_errno = errno;                                                                   \
@@ -33,7 +35,8 @@ static crn_lock *lock_of(const void *address, crn_lock_kind kind)
 
 /* ---- mutexes ---- */
 
-/* Locks a mutex by trylock, or by `call` if it is busy. */
+/* The body of a function that locks a mutex: by trylock, or by `call` (libc's function) if the
+ * mutex is busy. */
 #define LOCKS(mutex, call)                                                                         \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \
@@ -87,14 +90,14 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 /* ---- condition variables ---- */
 
-/* Also called if the thread is cancelled while it waits. */
+/* Counts off a thread whose wait has ended, also if it was cancelled while it waited. */
 static void end_wait(uint32_t **waiters)
 {
     __atomic_sub_fetch(*waiters, 1, __ATOMIC_RELAXED);
 }
 
-/* Waits by `call`. A thread that is cancelled in `call` holds the mutex again, which is not
- * recorded. */
+/* The body of a function that waits for a condition by `call`. If the thread is cancelled in
+ * `call`, it holds the mutex again, which is not recorded. */
 #define WAITS(condition, mutex, call)                                                              \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \
@@ -151,6 +154,7 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *condition)
 
 /* ---- semaphores ---- */
 
+/* Notes the value that a semaphore has when it is seen first. `its` may be NULL. */
 static void begin_value(crn_lock *its, sem_t *semaphore)
 {
     int value = 0;
@@ -159,7 +163,8 @@ static void begin_value(crn_lock *its, sem_t *semaphore)
         RECORD(crn_record_first_value(its, value > 0 ? (unsigned)value : 0));
 }
 
-/* Takes a semaphore by `call`. Records the wait only if `call` got the semaphore. */
+/* The body of a function that takes a semaphore by `call`. Records the wait only if `call` got the
+ * semaphore. */
 #define TAKES(semaphore, call)                                                                     \
     const crn_real *real = crn_locks_real();                                                       \
     cairn_strand *strand = crn_locks_strand(CALLER);                                               \

@@ -33,8 +33,8 @@ typedef struct crn_posts crn_posts;
  * address is taken for the same lock. */
 typedef struct crn_lock {
     const void *address; /* atomic; NULL: the entry is free */
-    bool settled;        /* atomic; `ready` is set */
-    bool ready;          /* the members below are set; not if there were too many locks before */
+    bool settled;        /* atomic; `ready` has its final value */
+    bool ready;          /* the members below are set; false for a lock beyond CRN_LOCKS_MOST */
     crn_lock_kind kind;
     cairn_block held, wait; /* NAME, NAME.wait; of other kinds `held` is NAME, a wait, and `wait` is
                                NAME.elsewhere */

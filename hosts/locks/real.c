@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds libc's functions. Those of condition variables have two versions: takes the newer one, as
- * programs do that are not decades old.
+ * Finds libc's functions. Those of condition variables have two versions. The newer one is used
+ * here, as programs use it that are not decades old.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,7 +28,7 @@ static void *find_newer(const char *name)
 const crn_real *crn_locks_real(void)
 {
     static crn_real real;
-    static bool found; /* atomic; threads that look functions up at once find the same */
+    static bool found; /* atomic; threads that look functions up at the same time find the same */
     if (__builtin_expect(__atomic_load_n(&found, __ATOMIC_ACQUIRE), 1))
         return &real;
     *(void **)&real.trylock = find("pthread_mutex_trylock");

@@ -14,7 +14,7 @@
 
 enum {
     HELD_MOST = 32, /* spans of mutexes that a thread holds; further ones get no span */
-    OWN_MOST = 16
+    OWN_MOST = 16   /* executable segments of Cairn's libraries */
 };
 
 typedef struct hold {
@@ -43,7 +43,8 @@ static bool is_own(const char *path)
     return strncmp(slash ? slash + 1 : path, name, sizeof name - 1) == 0;
 }
 
-/* Also libcairn-gcc takes locks, for programs that `cairn cc` compiled. */
+/* Notes where the code of Cairn's libraries is, whose locks are not recorded. Not only libcairn
+ * takes locks: libcairn-gcc, in programs that `cairn cc` compiled, does as well. */
 static int find_own(struct dl_phdr_info *module, size_t size, void *data)
 {
     (void)size, (void)data;
@@ -97,6 +98,7 @@ bool crn_locks_busy(bool busy)
 
 /* ---- spans ---- */
 
+/* Records a span that has ended, and returns its number. */
 static uint32_t put(cairn_strand *strand, cairn_block block, uint64_t begin, uint64_t end)
 {
     uint32_t span = cairn_priv_loose_begin(strand, block, begin);
@@ -165,7 +167,7 @@ void crn_record_signal(cairn_strand *strand, crn_lock *condition)
 /* ---- semaphores ---- */
 
 /* A semaphore's posts, in their order. A signal handler may post while its thread has `locked`
- * them, so no thread spins for long. */
+ * them: so a thread gives up after some turns, and that post or take is not recorded. */
 struct crn_posts {
     bool locked; /* atomic */
     uint32_t first, count;
@@ -222,8 +224,8 @@ void crn_record_post(cairn_strand *strand, crn_lock *semaphore)
     unlock_posts(posts);
 }
 
-/* Takes 1 from `before`, or the oldest post. Returns the post's span; 0 without one. Sets `*known`
- * to false if what was taken was not recorded. */
+/* Takes 1 from `before`, or else the oldest post. Returns the post's span; 0 without one. Sets
+ * `*known` to true if it is known what was taken: 1 of `before`, or a post with a span. */
 static cairn_span take_post(crn_posts *posts, bool *known)
 {
     cairn_span span = 0;

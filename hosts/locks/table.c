@@ -110,7 +110,7 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
             return NULL;
         if (!__atomic_compare_exchange_n(&lock->address, &here, address, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED)) {
-            at--; /* another thread took the entry: looks at it again */
+            at--; /* another thread took the entry: look at it again */
             continue;
         }
         uint32_t count = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
