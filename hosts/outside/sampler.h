@@ -79,8 +79,7 @@ uintptr_t crn_space_local(void *space, uintptr_t address);
 /* Returns the block of an address of code. */
 cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address);
 /* Returns true if a process's first thread has ended while /proc still has the process: its other
- * threads run on, or its parent has not waited for it. Its files and clocks still have its times.
- */
+ * threads run on, or its parent has not waited for it. /proc and clocks still have its times. */
 bool crn_process_is_zombie(pid_t process);
 /* Returns true if the thread runs, or waits for a core. */
 bool crn_thread_runs(pid_t process, pid_t thread);

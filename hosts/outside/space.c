@@ -294,6 +294,7 @@ static long number_within(pid_t process)
 static cairn_block add_code(crn_space *space, cairn_profile *profile, uintptr_t address)
 {
     char name[32], root[32] = "", path[PATH_MAX + 64], key[sizeof path + 16];
+    /* Names are return addresses: the report looks up the byte before. */
     snprintf(name, sizeof name, "0x%lx", (unsigned long)address + 1);
     if (!space->same_root)
         snprintf(root, sizeof root, "/proc/%d/root", (int)space->living);
