@@ -112,6 +112,7 @@ static double weight_wanted(const crn_ledger *ledger, size_t size)
     return ledger->mean == 0 ? 1 : -1 / expm1(-(double)size / ledger->mean);
 }
 
+/* Decides at random whether 1 / p is rounded up, so that the mean of the weights is 1 / p. */
 static bool is_rounded_up(crn_ledger *ledger, size_t size)
 {
     double wanted = weight_wanted(ledger, size);

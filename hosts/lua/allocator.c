@@ -47,7 +47,7 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
         else if (old_size == host->layout.thread_size && host->coroutines)
             crn_coroutine_freed(host, (lua_State *)((char *)block + host->layout.thread_offset));
         else if (host->coroutines && host->main &&
-                 block == lua_getextraspace(host->main)) /* a state begins here */
+                 block == lua_getextraspace(host->main)) /* where the state's memory begins */
             main_freed(host);
     }
     uintptr_t old = (uintptr_t)block;

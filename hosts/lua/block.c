@@ -30,14 +30,13 @@ typedef struct source {
     struct source *next;
 } source;
 
-/* A program may load any number of texts: beyond a limit they share one block. */
 enum {
     SOURCE_LISTS = CRN_FIRST_SIZE(1024, 2),
     CODES_START = CRN_FIRST_SIZE(256, 2),
-    TEXTS_MOST = 10000
+    TEXTS_MOST = 10000 /* a program may load any number of texts: further ones share one source */
 };
 static const char more_texts[] = "=[string]";
-/* Sources larger than this are not read for names. */
+/* Files of this size (bytes) or more are not read for names. */
 static const off_t SOURCE_LARGEST = 64 << 20;
 
 typedef struct crn_namer {

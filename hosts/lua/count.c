@@ -17,8 +17,8 @@ static int *counter_of(const crn_coroutine *coroutine)
     return &CRN_FIELD(int, coroutine->L, CRN_STATE_COUNTER);
 }
 
-/* While the program counts instructions itself, the sampler does not change the counter but checks
- * this often. */
+/* Instructions between two checks for a sample, while the program has a count hook of its own: the
+ * sampler then does not set the counter when it wants a sample. */
 enum { SAMPLE_SLICE = 1000 };
 
 int crn_count_next(const crn_host *host, const crn_coroutine *coroutine)

@@ -20,11 +20,11 @@
 typedef struct crn_frame crn_frame;
 
 enum {
-    CRN_FRAME_FUNCTION = 0,  /* CallInfo: stack slot of the function */
-    CRN_FRAME_PREVIOUS = 16, /* CallInfo: the caller's frame */
-    CRN_VALUE_TAG = 8,       /* TValue: its type */
-    CRN_CLOSURE_CODE = 24,   /* of a Lua closure: its prototype; of a C closure: its function */
-    CRN_STATE_ALLOW_HOOK = 11,
+    CRN_FRAME_FUNCTION = 0,     /* CallInfo: stack slot of the function */
+    CRN_FRAME_PREVIOUS = 16,    /* CallInfo: the caller's frame */
+    CRN_VALUE_TAG = 8,          /* TValue: its type */
+    CRN_CLOSURE_CODE = 24,      /* of a Lua closure: its prototype; of a C closure: its function */
+    CRN_STATE_ALLOW_HOOK = 11,  /* lua_State: a byte, 0 while hooks are off */
     CRN_STATE_COUNT_BASE = 184, /* lua_State: start value of the instruction counter */
     CRN_STATE_COUNTER = 188,    /* instructions until the next count event */
     CRN_TAG_MASK = 0x3f,        /* without the "collectable" bit */

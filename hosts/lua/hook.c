@@ -150,7 +150,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     if (!host)
         return;
     crn_coroutine *coroutine = host->running;
-    /* A hook gets no events while it runs: an error has ended it. */
+    /* No events come while a hook runs: so an error has ended the program's. */
     if (host->hooked == coroutine) {
         host->hooked = NULL;
         crn_count_resume(host, coroutine);

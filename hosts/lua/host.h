@@ -23,8 +23,8 @@ typedef enum crn_mode { CRN_MODE_EXACT, CRN_MODE_TICKS, CRN_MODE_SAMPLE } crn_mo
 typedef struct crn_coroutine {
     lua_State *L;
     cairn_strand *strand;
-    /* frames[0] is the base, below everything profiled; *top is the current frame. An open scope is
-     * the address of its frame with CRN_SCOPE_BIT set. */
+    /* frames[0] is the base, below everything profiled; *top is the current frame. The entry of an
+     * open scope is the address of the frame that opened it, with CRN_SCOPE_BIT set. */
     const crn_frame **top;
     const crn_frame **limit; /* one past the end */
     const crn_frame **frames;
@@ -37,9 +37,9 @@ typedef struct crn_coroutine {
     struct crn_coroutine *next_free;
 } crn_coroutine;
 
-#define CRN_SCOPE_BIT ((uintptr_t)1)
+#define CRN_SCOPE_BIT ((uintptr_t)1)   /* the entry is a scope, or <gc> */
 #define CRN_SPAN_BIT ((uintptr_t)2)    /* the scope is a span */
-#define CRN_ADOPTED_BIT ((uintptr_t)4) /* the scope is a hand-off */
+#define CRN_ADOPTED_BIT ((uintptr_t)4) /* the scope is an adopted hand-off */
 #define CRN_ENTRY_BITS ((uintptr_t)7)
 
 /* Hash table from code (a prototype, a C function) to its block; CAIRN_BLOCK_ROOT: not profiled.
@@ -77,7 +77,7 @@ typedef struct crn_host {
     cairn_profile *profile;
     lua_State *main;
     crn_coroutine *main_record;
-    const crn_frame *main_base; /* of the main stack, below hidden frames */
+    const crn_frame *main_base; /* the lowest frame of the main stack, below the hidden ones */
     struct crn_coroutine_table *coroutines;
     struct crn_namer *namer;
     crn_sampler *sampler;
@@ -91,7 +91,7 @@ typedef struct crn_host {
 
     uint64_t started_ns;
     pid_t process;
-    uint64_t count_events;
+    uint64_t count_events; /* number of count events, for the estimated cost */
 } crn_host;
 
 /* ---- host.c, end.c: begin and end of a profile ----------------------------------- */
@@ -104,9 +104,9 @@ typedef struct crn_host_options {
     uint64_t alloc_mean; /* mean bytes between samples; 0: every allocation */
 } crn_host_options;
 
-/* Makes a host with a profile; crn_host_start gives it a state. NULL on an error. */
+/* Makes a host with a profile; crn_host_start gives it a state. NULL, with *error, on failure. */
 crn_host *crn_host_open(const crn_host_options *options, cairn_error *error);
-/* Begins to profile L, but not the main stack's `floor` (NULL: none) and its callers.
+/* Begins to profile L, but not the frame `floor` of the main stack (NULL: none) and its callers.
  * `allocate` is the state's own allocator; NULL is the C library's. */
 void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Alloc allocate,
                     void *allocate_data);
@@ -156,7 +156,8 @@ void crn_hook_arm_again(crn_coroutine *coroutine);
 
 /* Returns the number of instructions until the next count event; 0 if none is needed. */
 int crn_count_next(const crn_host *host, const crn_coroutine *coroutine);
-/* Sets the counter by a store. Returns false if layout.c did not find the counter. */
+/* Sets the counter to crn_count_next by a store. Returns false if layout.c did not find the
+ * counter. */
 bool crn_count_set(const crn_host *host, crn_coroutine *coroutine);
 /* Handles a count event, at which Lua has reset the counter. Returns the number of instructions
  * that passed. */
@@ -272,13 +273,13 @@ void crn_scope_forget_keys(lua_State *L);
 
 struct crn_sampler {
     timer_t timer;
-    bool ticking;
+    bool ticking;                  /* the timer exists */
     crn_coroutine *volatile armed; /* the coroutine whose next event is the sample */
-    uint64_t last_ns;
-    uint64_t rest_until_ns; /* no sample is taken before; limits the cost */
-    uint64_t cost_ns;
-    uint64_t count;
-    volatile uint64_t signals;
+    uint64_t last_ns;              /* when the last sample was taken */
+    uint64_t rest_until_ns;        /* no sample is taken before; limits the cost */
+    uint64_t cost_ns;              /* time that samples took */
+    uint64_t count;                /* of samples */
+    volatile uint64_t signals;     /* number of the timer's signals that came */
     cairn_metric samples;
 };
 
@@ -301,10 +302,12 @@ void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 
 /* ---- allocation.c ------------------------------------------------------------------ */
 
-/* Records allocations from now on: one sample in about `mean` bytes, or all if that is 0. */
+/* Records allocations from now on: one sample in about `mean` bytes, or all if that is 0. Returns
+ * false without memory. */
 bool crn_ledger_open(crn_host *host, uint64_t mean, uint64_t seed);
 /* Ends recording. Allocations that are live then stay live in the capture. */
 void crn_ledger_close(crn_host *host);
+/* Record that a block of memory was allocated by the current context; that it was freed. */
 void crn_ledger_add(crn_host *host, uintptr_t block, size_t size);
 void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size);
 

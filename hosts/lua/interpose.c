@@ -57,7 +57,7 @@ int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results
     if (host->stopped)
         return status;
     go_on(host, resumer);
-    /* The coroutine has returned or died of an error. If it could not be resumed, it goes on. */
+    /* The coroutine has returned or died of an error. If only the resume failed, it lives on. */
     if (status == LUA_OK || (status != LUA_YIELD && lua_status(L) == status))
         crn_coroutine_end(host, coroutine);
     return status;
@@ -94,6 +94,8 @@ lua_State *__wrap_lua_newthread(lua_State *L)
 
 /* ---- hooks ------------------------------------------------------------------------ */
 
+/* Returns the record that has the program's own hook of L; NULL without one. Sets `*ours` to true
+ * if L is profiled: the hook that the interpreter has is then the host's. */
 static const crn_coroutine *program_of(lua_State *L, bool *ours)
 {
     crn_host *host = crn_host_live(L);

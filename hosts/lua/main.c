@@ -50,7 +50,7 @@ static bool option_read(settings *settings, char *word)
         settings->quiet = true;
     else if (strcmp(name, "alloc") == 0) {
         host->allocations = true;
-        host->alloc_mean = value ? strtoull(value, NULL, 10) : 0; /* "exact" is 0 */
+        host->alloc_mean = value ? strtoull(value, NULL, 10) : 0; /* "exact" gives 0 */
     } else if (!value)
         return false;
     else if (strcmp(name, "output") == 0)
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     settings *settings = &main_settings;
     settings->host = (crn_host_options){.profile = CAIRN_OPTIONS_DEFAULT, .mode = CRN_MODE_EXACT};
     settings->host.profile.wall = CAIRN_WALL_SAMPLED;
-    int first = 1; /* index of a word, in the end of the script */
+    int first = 1; /* index of an option; after the loops, of the script */
     for (; first < argc && strcmp(argv[first], "--") != 0; first++)
         if (strncmp(argv[first], "--", 2) != 0 || !option_read(settings, argv[first]))
             return fail(argv[first], "unknown option; see cairn run --help");

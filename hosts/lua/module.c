@@ -114,7 +114,7 @@ static const crn_frame *floor_find(lua_State *L)
 
 static void hide_own(crn_host *host);
 
-/* Returns true, or false and the reason. */
+/* cairn.start(options): returns true, or false and the reason. */
 static int profile_start(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -150,7 +150,8 @@ static int profile_start(lua_State *L)
     return 1;
 }
 
-/* Stops what start began; a profile of `cairn run` has no guard. */
+/* cairn.stop(): stops what start began; a profile of `cairn run` has no guard. Returns true if
+ * there was one to stop. */
 static int profile_stop(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, guard_type);

@@ -19,7 +19,8 @@ enum { SEED = 0x5ca1ab1e };
 static bool fixed;
 static lua_CFunction sort;
 
-/* Lua calls luaS_hash across files only to make the seed of a new state. */
+/* --wrap redirects only calls from another file of Lua. Of luaS_hash there is one: it makes the
+ * seed of a new state. */
 unsigned __real_luaS_hash(const char *text, size_t length, unsigned seed);
 unsigned __wrap_luaS_hash(const char *text, size_t length, unsigned seed);
 time_t __real_time(time_t *now);

@@ -24,7 +24,7 @@ typedef struct scope {
     size_t height; /* 0: closed */
 } scope;
 
-/* Returns the host if L's scopes are recorded, and makes L current. */
+/* Returns the host, and makes L current; NULL if L's scopes are not recorded. */
 static crn_host *host_here(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -136,7 +136,7 @@ static scope *scope_new(lua_State *L)
     return scope;
 }
 
-/* Pushes an entry above the calling frame. NULL without space. */
+/* Pushes an entry with these bits above the calling frame. Returns NULL without memory. */
 static crn_coroutine *entry_push(crn_host *host, lua_State *L, scope *scope, uintptr_t bits,
                                  const lua_Debug *caller)
 {

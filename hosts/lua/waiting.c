@@ -36,6 +36,7 @@ static bool hold(sigset_t *before)
     return pthread_sigmask(SIG_BLOCK, &ours, before) == 0;
 }
 
+/* The body of a function: makes `call` while the signal is blocked, and returns its result. */
 #define HELD(type, call)                                                                           \
     sigset_t before;                                                                               \
     bool held = hold(&before);                                                                     \
