@@ -333,7 +333,8 @@ static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache
     else
         crn_symbols_ask(&addresses, &sink);
     if (resolving.failures > WARNINGS_MAX)
-        crn_profile_builder_warn(resolving.builder, "as are %" PRIu32 " more files",
+        crn_profile_builder_warn(resolving.builder,
+                                 "warnings about %" PRIu32 " more files are left out",
                                  resolving.failures - WARNINGS_MAX);
     keep_unresolved(&resolving);
     put_contexts(&resolving);
