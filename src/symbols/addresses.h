@@ -22,14 +22,15 @@ typedef struct crn_module {
 typedef struct crn_addresses {
     crn_module *modules; /* sorted by path */
     uint32_t module_count;
-    crn_address *all;
+    crn_address *all; /* the addresses of all modules */
     uint32_t count;
 } crn_addresses;
 
 /* Returns true if the block's name is an address in a file, and sets `*offset`. */
 bool crn_address_parse(const crn_block_info *block, uint64_t *offset);
 
-/* Free the result with crn_addresses_free. */
+/* Returns the addresses in files of which the profile has a note "module <file>". Free the result
+ * with crn_addresses_free. */
 crn_addresses crn_addresses_find(const crn_profile *profile);
 void crn_addresses_free(crn_addresses *addresses);
 

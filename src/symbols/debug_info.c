@@ -68,8 +68,8 @@ static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
     }
 }
 
-/* Returns the innermost range that contains the address, which is the one with the highest
- * begin. */
+/* Returns the innermost range that contains the address, which is the one with the highest begin;
+ * NULL if none does. */
 static range *find_range(ranges *ranges, uint64_t address)
 {
     size_t low = CRN_UP_TO(ranges->ranges, ranges->count, low, address);
@@ -132,6 +132,7 @@ static void walk_unit(crn_debug_info *info, uint32_t number, walk how)
     sort(&unit->functions);
 }
 
+/* Adds a unit. The entry `covers` has its address ranges: the unit's own entry, or its skeleton. */
 static void add_unit(crn_debug_info *info, Dwarf_Die *die, Dwarf_Die *covers)
 {
     CRN_GROW(info->units, info->unit_count, info->unit_capacity);

@@ -108,7 +108,7 @@ static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
     crn_shorten(frame->name);
 }
 
-/* Writes the file as given to the compiler, behind the compiler's directory if it begins with
+/* Writes the file as given to the compiler; after the compiler's directory if it begins with
  * "..". */
 static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
 {

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 typedef struct crn_inline {
-    uint64_t low, high;
-    Dwarf_Die die; /* the inlined instance */
-    uint32_t depth;
-    uint32_t outer; /* index + 1 in `inlines` of the instance around it; 0 if it has none */
+    uint64_t low, high; /* addresses, `high` excluded */
+    Dwarf_Die die;      /* the inlined instance */
+    uint32_t depth;     /* of nesting, lexical blocks included */
+    uint32_t outer;     /* index + 1 in `inlines` of the instance around it; 0 if it has none */
 } crn_inline;
 
 typedef struct crn_inlines {

@@ -18,8 +18,8 @@
 #include "symbols/function_starts.h"
 #include "symbols/symbol_table.h"
 
-#define SIZE_MOST ((off_t)1 << 36)
-enum { BUILD_ID_MAX = 64 };
+#define SIZE_MOST ((off_t)1 << 36) /* bytes; larger files are not read */
+enum { BUILD_ID_MAX = 64 };        /* bytes */
 
 struct crn_module_file {
     const char *path;       /* owned by the caller */
@@ -38,8 +38,8 @@ struct crn_module_file {
     uint64_t function_count;
 };
 
-/* Checks the file type before opening: opening a pipe blocks, and opening some devices has
- * effects. */
+/* Opens an ELF file; returns -1, and sets `*state`, if it cannot be read or is none. Checks the
+ * file type before opening: opening a pipe blocks, and opening some devices has effects. */
 static int open_regular(const char *path, crn_module_state *state)
 {
     struct stat info;
@@ -66,7 +66,8 @@ static int open_regular(const char *path, crn_module_state *state)
     return readable;
 }
 
-/* If neither side has a build id, the file is accepted as unproven. */
+/* Returns CRN_MODULE_READ if the module has the expected build id. If neither side has one, the
+ * file is accepted as unproven. */
 static crn_module_state compare_build_id(Dwfl_Module *module, const char *expected)
 {
     const unsigned char *bytes;

@@ -12,8 +12,8 @@
 
 typedef enum crn_module_state {
     CRN_MODULE_READ,
-    CRN_MODULE_UNPROVEN, /* read; neither the capture nor the file has a build id to compare */
-    CRN_MODULE_GONE,
+    CRN_MODULE_UNPROVEN,   /* read; neither the capture nor the file has a build id to compare */
+    CRN_MODULE_GONE,       /* there is no such file */
     CRN_MODULE_UNREADABLE, /* no permission */
     CRN_MODULE_NO_PROGRAM, /* not a regular file, not ELF, or too large */
     CRN_MODULE_OTHER,      /* the file has another build id than the capture */

@@ -81,7 +81,8 @@ void crn_symbol_table_free(crn_symbol_table *table)
 const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t address)
 {
     size_t low = CRN_UP_TO(table->symbols, table->count, low, address);
-    /* A symbol within another may end before the address, so looks further back. */
+    /* The last symbol may lie within another one and end before the address, so the search goes
+     * further back. */
     for (size_t back = 0; low > 0 && back < 8; back++, low--) {
         const crn_symbol *symbol = &table->symbols[low - 1];
         if (address < symbol->high && (symbol->sized || back == 0))

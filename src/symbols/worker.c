@@ -21,10 +21,9 @@ enum {
     FAILURES_MAX = 16,   /* limit on children that may end early */
     BUFFER = 1 << 16
 };
-#define MEMORY_MOST ((rlim_t)16 << 30)
-#define ANSWER_MOST                                                                                \
-    ((uint64_t)1 << 30) /* limit on bytes of answers; real programs need a                         \
-                           hundredth */
+#define MEMORY_MOST ((rlim_t)16 << 30) /* bytes of a child's data */
+/* Limit on bytes of answers; real programs need a hundredth. */
+#define ANSWER_MOST ((uint64_t)1 << 30)
 
 typedef enum answer_kind {
     ANSWER_BEGIN, /* of a module, before it is opened */
@@ -74,8 +73,8 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
     if (!file)
         return;
     for (uint32_t i = 0; i < module->count; i++) {
-        /* A return address is that of the next instruction, perhaps in another function: looks up
-         * the byte before. */
+        /* A return address is that of the next instruction, which may belong to another function:
+         * so the byte before it is looked up. */
         uint32_t line = crn_module_find(file, module->addresses[i].offset - 1, say_function, pipe);
         say(pipe, &(answer){.kind = ANSWER_ADDRESS, .line = line}, "", "");
     }
@@ -94,7 +93,8 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
 #define LIMITED 1
 #endif
 
-/* Limits the child's memory: compressed sections can unpack to any size. */
+/* Limits the child's memory, as compressed sections can unpack to any size. If the system runs out
+ * of memory, the kernel ends the child first (oom_score_adj). */
 static void limit_memory(void)
 {
     if (LIMITED)
@@ -139,6 +139,8 @@ typedef struct listener {
     bool ended;
 } listener;
 
+/* Reads more of the child's answers. Returns false if the child has ended, is silent for SILENCE_MS
+ * or has said more than ANSWER_MOST. */
 static bool fill(listener *listener)
 {
     struct pollfd poll_entry = {.fd = listener->descriptor, .events = POLLIN};
@@ -157,6 +159,8 @@ static bool fill(listener *listener)
     return listener->taken <= ANSWER_MOST;
 }
 
+/* Takes `size` bytes of the child's answers. Returns false if no more come. The functions below
+ * return false, too, if an answer does not fit what was asked. */
 static bool take(listener *listener, void *bytes, size_t size)
 {
     char *to = bytes;
