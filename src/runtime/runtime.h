@@ -37,11 +37,12 @@ typedef struct crn_sampler {
     crn_helper helper;
     uint64_t period_ns; /* current period, increased while samples cost too much */
     uint64_t random;
-    uint32_t quiet;       /* consecutive rounds without an event of any lane */
-    bool sleeps;          /* sampling is suspended until the next event; atomic */
-    uint64_t age;         /* clock units: from the last sample that would have been made to the
-                             event */
-    uint64_t rest_ns;     /* ns from that event to the next sample */
+    uint32_t quiet; /* consecutive rounds without an event of any lane */
+    bool sleeps;    /* sampling is suspended until the next event; atomic */
+    /* Drawn when a sleep begins, for the event that will end it: */
+    uint64_t age;         /* clock units from the last sample before the event, which sampling
+                             without a sleep would have made, to the event; atomic */
+    uint64_t rest_ns;     /* ns from the event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
     double sample_ns;     /* time that a sample costs the sampled thread */
@@ -62,10 +63,10 @@ typedef struct crn_round {
 
 typedef struct crn_timer crn_timer;
 
-/* A moment by both clocks of a lane. */
+/* A moment by the profile's clock, and by the CPU clock of a lane's owner. */
 typedef struct crn_sample_time {
     uint64_t clock; /* 0: no moment */
-    uint64_t cpu;   /* CPU time of the lane's owner, ns */
+    uint64_t cpu;   /* the owner's CPU time, ns */
 } crn_sample_time;
 
 /* A process that this process was forked from, directly or not. It took the hand-off tokens whose
@@ -96,7 +97,7 @@ typedef struct crn_child {
 typedef struct crn_memory_counters {
     bool begun;          /* a thread adds the keys, or has added them; atomic */
     bool known;          /* the keys are valid; atomic */
-    bool busy;           /* a thread is changing the fields below; atomic */
+    bool busy;           /* a thread is changing `at` and `allocated`; atomic */
     uint32_t live, rate; /* keys */
     uint64_t at;         /* CLOCK_MONOTONIC, ns: when the last values were recorded; atomic */
     uint64_t allocated;  /* bytes allocated up to then */
@@ -116,14 +117,15 @@ struct cairn_profile {
                                          0 */
     uint64_t trace_id[2], span_key;   /* of spans: see ids.c */
     cairn_lane *lanes;                /* newest first; lanes are only added */
-    bool tsc;
-    crn_mode mode;         /* atomic */
-    crn_mode mode_on;      /* mode while recording is on */
-    bool mismatched;       /* the note "mismatch" exists (checked.c); atomic */
-    uint64_t turned;       /* number of times recording was switched on or off; atomic */
+    bool tsc;         /* the profile's clock is the time stamp counter, otherwise CLOCK_MONOTONIC;
+                         a comment that begins with "clock:" means its readings */
+    crn_mode mode;    /* atomic */
+    crn_mode mode_on; /* mode while recording is on */
+    bool mismatched;  /* the note "mismatch" exists (checked.c); atomic */
+    uint64_t turned;  /* number of times recording was switched on or off; atomic */
     uint64_t turned_at[2]; /* clock: last switch off, last switch on */
-    cairn_error stopped;   /* atomic */
-    uint64_t generation;   /* the header's; under lock; atomic */
+    cairn_error stopped;   /* first reason why recording is incomplete; CAIRN_OK: none; atomic */
+    uint64_t generation;   /* number of resets, as in the header; changes under lock; atomic */
     uint64_t reset_at;     /* clock: last reset; atomic */
     uint64_t changes;      /* incremented to announce changes to the lanes; atomic */
     double clock_per_ns;
@@ -168,8 +170,8 @@ struct cairn_lane {
     cairn_strand *running; /* current strand; atomic, because the sampler reads it */
     cairn_strand *strands; /* list of open strands */
     cairn_strand *spare;   /* list of closed strands */
-    crn_sample_time pending; /* the newest request for a sample. The clock is stored last; the owner
-                                clears it; atomic */
+    crn_sample_time pending; /* the newest request for a sample. Its clock is stored last; the owner
+                                sets the clock to 0; atomic */
     crn_sample_time first_pending; /* the oldest request since the owner's last sample */
     bool locked;                   /* lock of the lane's time: see charge.c; atomic */
     bool promises;                 /* the file has promises that are not charged yet; atomic */
@@ -183,11 +185,13 @@ struct cairn_lane {
     uint64_t turned_cpu[2]; /* CPU time of the owner at the profile's turned_at; atomic */
     uint64_t changes_seen;  /* the profile's `changes` up to which the lane has followed */
     uint64_t reset_cpu;     /* CPU time of the owner at the profile's reset_at; atomic */
-    crn_thread *owner;      /* thread that owns the lane; atomic, changes under a lock */
-    cairn_lane *next_owned;
+    crn_thread *owner;      /* thread that owns the lane; NULL: none; atomic; changes under the
+                               threads' lock */
+    cairn_lane *next_owned; /* next in the owner's list */
     crn_timer *timer;       /* timer on the owner's CPU time */
     pid_t thread_id;        /* kernel's id of the owner; atomic */
-    clockid_t thread_clock; /* the owner's CPU clock; 0: no owner; atomic */
+    clockid_t thread_clock; /* the owner's CPU clock; 0: no owner, or in a child of fork no event
+                               yet; atomic */
     bool thread_set;        /* cairn_lane_set_thread was called: the lane describes another thread
                                than its owner */
     uint32_t shown_thread;  /* id of the lane's thread in the file; 0: not stored yet */
@@ -198,8 +202,8 @@ struct cairn_lane {
     pthread_mutex_t moving; /* held while the graph's arrays move, because other lanes read paths in
                                them */
     crn_stream spans, details;
-    cairn_priv_span *spans_end; /* end of the chunk being written */
-    crn_disk_detail *detail, *detail_end;
+    cairn_priv_span *spans_end;           /* end of the chunk being written */
+    crn_disk_detail *detail, *detail_end; /* the next free detail, and the end of its chunk */
     struct crn_histograms *histograms;
     struct crn_core_watch *off_core;      /* the off-core thread's data about the owner; only that
                                              thread uses it; NULL before its first look */
@@ -215,12 +219,12 @@ struct cairn_lane {
     uint32_t tick_waiting;  /* record of the last sample, not charged yet; 0: none */
     cairn_lane *next;       /* next in the profile's list */
     /* For strands redirected to other profiles: redirect.c. */
-    cairn_lane *home;          /* the lane that this lane stands in for; NULL if it is no
-                                  stand-in */
-    cairn_lane *stand_ins;     /* list of the lanes that stand in for this lane; atomic */
-    cairn_lane *next_stand_in; /* next stand-in of the same lane */
-    cairn_strand *silent;      /* the current strand, if it records nothing */
-    crn_crossing *crossings;
+    cairn_lane *home;                 /* the lane that this lane stands in for; NULL if it is no
+                                         stand-in */
+    cairn_lane *stand_ins;            /* list of the lanes that stand in for this lane; atomic */
+    cairn_lane *next_stand_in;        /* next stand-in of the same lane */
+    cairn_strand *silent;             /* the current strand, if it records nothing */
+    crn_crossing *crossings;          /* list of caches of other lanes' contexts: crossing.c */
     uint64_t serial;                  /* unique number of the lane's graph */
     struct crn_old_graph *old_graphs; /* graphs from before forks */
 };
@@ -228,9 +232,10 @@ struct cairn_lane {
 struct cairn_strand {
     cairn_priv_strand hot; /* must be first */
     cairn_priv_stack only; /* used if the strand keeps only a stack of blocks */
-    uint32_t *stack;       /* entry 0 is unused: leave must stop before it */
-    uint32_t *end;
-    size_t lost; /* number of innermost frames, for which there was no memory */
+    uint32_t *stack;       /* entry 0 is unused: its address is the limit at which leave takes the
+                              slow path */
+    uint32_t *end;         /* end of the stack's memory */
+    size_t lost;           /* number of innermost frames, for which there was no memory */
     /* For strands that keep only a stack of blocks: */
     uint32_t *records;           /* record of each frame; NULL in strands with counts */
     size_t resolved;             /* number of valid records */
@@ -247,14 +252,16 @@ struct cairn_strand {
     struct crn_adoption *adoptions;
     uint32_t adoption_count, adoption_room, adopted; /* adopted: number of adoptions since the
                                                         strand was made */
-    size_t lost_adoptions, lost_adoptions_at;        /* lost_adoptions_at: stack height at the first
-                                                        without memory */
+    size_t lost_adoptions, lost_adoptions_at; /* number of innermost adoptions for which there
+                                                 was no memory; height of the stack at the
+                                                 first of them */
     uint64_t *forked; /* parallel to open_spans: ids of the spans that an ancestor process began */
     size_t forked_room;
     cairn_strand *next, *previous;
     cairn_strand *away;   /* strand of another profile that runs in place of this strand */
     cairn_strand *origin; /* strand in whose place this strand runs */
-    size_t paused;        /* number of redirections to no profile */
+    size_t paused;        /* number of innermost redirections that record nothing: to no profile, or
+                             without a strand there */
     uint32_t aim;         /* span that attributes go to; 0: the innermost; CRN_AIM_NOWHERE: drop
                              them */
     bool open;
@@ -343,12 +350,14 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane);
  * process ends in a signal handler that interrupted the holder. */
 bool crn_lock_is_obtainable(pthread_mutex_t *lock);
 
-/* Lock and unlock the owners of lanes, also around a fork. */
+/* Lock and unlock the owners of lanes, also around a fork. A child of fork unlocks with
+ * crn_threads_begin_child. A child that was made without fork's handlers makes the lock anew with
+ * crn_threads_begin_unseen, because another thread may have held it. */
 void crn_threads_lock(void);
 void crn_threads_unlock(void);
 bool crn_threads_lock_is_obtainable(void); /* see crn_lock_is_obtainable */
 void crn_threads_begin_child(void);
-void crn_threads_begin_unseen(void); /* another thread may have held the lock */
+void crn_threads_begin_unseen(void);
 
 /* Lock of the lane's time: see charge.c. */
 bool crn_lane_try_lock(cairn_lane *lane);
@@ -383,8 +392,8 @@ static inline void crn_lane_listen(cairn_lane *lane)
         crn_lane_apply_changes(lane);
 }
 
-/* Clears the lane's figures if they are from before a reset. Thread: the lane's; under the
- * profile's lock any, if the lane is closed. */
+/* Clears the lane's figures if they are from before a reset. Thread: the lane's; if the lane is
+ * closed, any that holds the profile's lock. */
 void crn_lane_catch_up(cairn_lane *lane);
 
 /* Stores why recording is incomplete, unless a reason is stored already. */
@@ -396,8 +405,8 @@ crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 /* Ends the profile's helper threads. */
 void crn_profile_stop_threads(cairn_profile *profile);
 
-/* Begins a profile anew that was disabled and whose threads have ended: figures of 0, its time
- * counts from now on. Returns false if it cannot record. */
+/* Begins recording anew in a disabled profile: sets all figures to 0, counts time from now on, and
+ * starts the helper threads. Returns false if the profile cannot record. */
 bool crn_profile_begin_again(cairn_profile *profile);
 
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
@@ -415,12 +424,14 @@ typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info
 crn_put_block crn_profile_add_block;
 /* Returns the metric of that name; CAIRN_METRIC_MAX if the profile lacks it. Under lock. */
 cairn_metric crn_profile_find_metric(const cairn_profile *profile, const char *name);
+/* Add a metric, a key, a note. Return CAIRN_METRIC_MAX, CAIRN_KEY_MAX or false without space. Under
+ * lock. */
 cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit);
 cairn_key crn_profile_add_key(cairn_profile *profile, const char *name);
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
 
 /* Returns the callee record for `block` of `record`, adding it if needed; never fails. For a block
- * that was never added it is [folded], and each call counts a misuse. */
+ * that was never added, returns the record of [folded] and counts a misuse. */
 static inline uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block)
 {
     if (block < __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
@@ -441,13 +452,14 @@ uint32_t crn_profile_string(cairn_profile *profile, const char *text);
 /* Opens a lane like cairn_lane_open, but never reuses a closed one. */
 cairn_lane *crn_lane_open_new(cairn_profile *profile, const char *name);
 
-/* Adds a lane, not open yet; frees one. Under the profile's lock. */
+/* crn_lane_new adds a lane, which is not open yet, under the profile's lock; returns NULL without
+ * memory. crn_lane_free frees a lane that nothing uses any more. */
 cairn_lane *crn_lane_new(cairn_profile *profile);
 void crn_lane_free(cairn_lane *lane);
 
 /* ---- column.c ---- */
 
-/* Gives the lane's column for a metric space for `records` records; makes the column if needed. */
+/* Grows the lane's column of a metric to `records` records; makes the column if needed. */
 cairn_error crn_column_grow(cairn_lane *lane, cairn_metric metric, uint64_t records);
 void crn_columns_close(cairn_lane *lane);
 
@@ -546,14 +558,16 @@ cairn_error crn_sampler_start(cairn_profile *profile);
 /* Prepares timers, which sample CPU time in place of the sampling thread. Returns false if no
  * signal is free. */
 bool crn_timers_begin(void);
+/* Returns true if the timers' signal still has this library's handler. */
 bool crn_timers_are_ours(void);
 void crn_timers_begin_child(void);
-/* Rearms timers whose signal the program consumed, so that the handler did not run. Call it now and
- * then. */
+/* Rearms timers whose signal the program consumed: the handler, which rearms them otherwise, did
+ * not run. Call it now and then. */
 void crn_timers_go_on(void);
 
-/* Starts a timer on the CPU time of the calling thread, which owns the lane, if the profile samples
- * by timers. */
+/* crn_timer_start starts a timer on the CPU time of the calling thread, which owns the lane, if the
+ * profile samples by timers. crn_timer_stop ends the timer. crn_timer_forget does it in a child of
+ * fork, which has no timers. */
 void crn_timer_start(cairn_lane *lane);
 void crn_timer_stop(cairn_lane *lane);
 void crn_timer_forget(cairn_lane *lane);
@@ -579,6 +593,7 @@ bool crn_fork_begin_unseen(void);
 
 /* Abandons a lane: later use of it or its strands does no harm and records nothing. */
 void crn_lane_abandon(cairn_lane *lane);
+/* Returns true if the lane was abandoned. */
 bool crn_lane_is_buried(const cairn_lane *lane);
 extern cairn_profile crn_grave; /* the profile of abandoned lanes */
 
@@ -621,8 +636,8 @@ void crn_trees_move(cairn_profile *profile);
 uint64_t crn_graph_tag(const cairn_lane *lane);
 
 /* Keeps the parent's graph of the lane, in a child of fork, to translate callers saved with its
- * tag. Takes ownership of `links`, unless it returns false, because they are not needed or without
- * memory. */
+ * tag. Takes ownership of `links`. Returns false, and leaves `links` to the caller, if they are not
+ * needed or without memory. */
 bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
                        const crn_section *links);
 void crn_old_graphs_free(cairn_lane *lane);
