@@ -23,7 +23,7 @@ typedef struct recorded {
     cairn_block block;
 } recorded;
 
-/* The range of a lane's spans in all_spans. */
+/* The range of a lane's spans in `spans` of all_spans; `number` is the lane's. */
 typedef struct lane_part {
     uint32_t number, first, count;
 } lane_part;
@@ -160,7 +160,8 @@ static void list_parts(part_list *list, crn_nesting *nesting)
     qsort(list->parts, list->count, sizeof *list->parts, compare_parts);
 }
 
-/* Returns how much time of their outer spans the parts cover. The parts are sorted. */
+/* Returns how much time of their outer spans the parts cover. The parts are sorted by outer span
+ * and start. */
 static uint64_t cover(const all_spans *all, const part *parts, uint32_t count)
 {
     uint64_t covered = 0, reach = 0;
@@ -177,6 +178,7 @@ static cairn_error measure(const all_spans *all, cairn_block block, cairn_missin
 {
     part_list list = {.all = all, .block = block};
     crn_nesting nesting = {0};
+    /* Each span is a part of its parent, and crn_nesting_add finds at most two parts a span. */
     list.parts = crn_try_calloc(3 * (size_t)all->count + 1, sizeof *list.parts);
     nesting.open = crn_try_calloc((size_t)all->count + 1, sizeof *nesting.open);
     if (list.parts && nesting.open)

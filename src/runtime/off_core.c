@@ -2,11 +2,11 @@
  *
  * The off-core thread: records when threads have no core, and whether they wait or are ready.
  *
- * Every few milliseconds it *looks* at each thread that owns a lane: it reads the context switches
- * that the kernel has recorded. If the kernel also records wake-ups, a thread is ready from its
- * wake-up until it gets a core. Otherwise the ready time in schedstat is divided among all waits
- * since the last look. If the kernel records no switches, schedstat and the thread's processor time
- * give the sums between two looks, but not the moments.
+ * Every few milliseconds the off-core thread *looks* at each thread that owns a lane: it reads the
+ * context switches that the kernel has recorded. If the kernel also records wake-ups, a thread is
+ * ready from its wake-up until it gets a core. Otherwise the ready time in schedstat is divided
+ * among all waits since the last look. If the kernel records no switches, schedstat and the
+ * thread's processor time give the sums between two looks, but not the moments.
  */
 #include "runtime/off_core.h"
 
@@ -15,9 +15,9 @@
 #include "plat/thread.h"
 
 enum {
-    CHUNK = 512,  /* entries */
-    BATCH = 1024, /* entries: as many as the kernel has space for */
-    WAKES = 4096,
+    CHUNK = 512,             /* entries */
+    BATCH = 1024,            /* entries: the kernel's buffer has no space for more switches */
+    WAKES = 4096,            /* number of newest wake-ups that are kept */
     WAKES_BACK = 256,        /* number of newest wake-ups among which a thread's wake-up is
                                 searched */
     LOOK_NS = 4000000,       /* ns between looks */
@@ -27,6 +27,7 @@ enum {
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 
+/* What the off-core thread knows of the thread that owns a lane. */
 typedef struct crn_core_watch {
     crn_stream space;
     crn_disk_off_core *next, *end;
@@ -36,13 +37,13 @@ typedef struct crn_core_watch {
     crn_switches *switches;  /* context switches of the thread; NULL: not available */
     crn_switches *wakes;     /* wake-ups by the thread; NULL: not available */
     /* CLOCK_MONOTONIC, ns: */
-    uint64_t left;       /* when the thread lost its core; 0: it has a core */
-    uint64_t looked;     /* moment of the last look */
-    uint64_t told;       /* end of the last entry */
-    uint64_t cpu, ready; /* processor and ready time of the thread at the last look */
-    bool preempted;      /* the thread was preempted when it lost its core */
-    int64_t owed;        /* ready time in schedstat that no entry has yet, ns */
-    uint32_t count;
+    uint64_t left;                  /* when the thread lost its core; 0: it has a core */
+    uint64_t looked;                /* moment of the last look */
+    uint64_t told;                  /* end of the last entry */
+    uint64_t cpu, ready;            /* processor and ready time of the thread at the last look */
+    bool preempted;                 /* the thread was preempted when it lost its core */
+    int64_t owed;                   /* ready time in schedstat that no entry has yet, ns */
+    uint32_t count;                 /* number of entries in `batch` */
     crn_disk_off_core batch[BATCH]; /* entries that are not written yet */
 } crn_core_watch;
 
@@ -173,8 +174,9 @@ static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 }
 
 /* Reads the thread's new context switches. Returns true if there were any. Sets `*lost` if the
- * kernel has lost switches: then makes no entries for those that follow, and look_at estimates the
- * time. A full buffer counts as a loss, which the kernel may record only after the next look. */
+ * kernel has lost switches: then makes no entries for the switches that follow, and look_at
+ * estimates the time. A full buffer counts as a loss, which the kernel may record only after the
+ * next look. */
 static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
 {
     crn_switch next;
@@ -339,6 +341,8 @@ static bool look_at(const looker *looker, crn_core_watch *off)
     return any;
 }
 
+/* Looks at all threads. Reads the wake-ups first: they explain the threads' waits. Returns true if
+ * a thread ran. */
 static bool look(looker *looker)
 {
     bool any = false;

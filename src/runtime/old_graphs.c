@@ -20,9 +20,10 @@ struct crn_old_graph {
 bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
                        const crn_section *links)
 {
+    /* The older graphs' translations lead to the graph that is now replaced. */
     for (struct crn_old_graph *old = lane->old_graphs; old; old = old->next)
         crn_translation_free(&old->translation);
-    if (!graph->hot.inline_cache && !lane->old_graphs) /* the host is no compiled one */
+    if (!graph->hot.inline_cache && !lane->old_graphs) /* no compiled host saves callers */
         return false;
     struct crn_old_graph *old = crn_try_calloc(1, sizeof *old);
     if (!old)

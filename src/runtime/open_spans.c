@@ -53,7 +53,7 @@ void crn_strand_spans_begin(cairn_strand *strand)
     if (strand->open_spans)
         strand->hot.open = strand->open_spans + 1;
     else if (!crn_has_spans(strand) || !crn_spans_grow(strand)) /* grown now, so that the first span
-                                                                   need not */
+                                                                   need not grow it */
         strand->hot.open = strand->hot.open_end = bottom + 1;
 }
 
@@ -70,7 +70,7 @@ void crn_strand_spans_bury(cairn_strand *strand)
 {
     strand->hot.open = strand->open_spans ? strand->open_spans + 1 : bottom + 1;
     strand->adoption_count = 0;
-    strand->lost_spans = strand->lost_adoptions = SIZE_MAX / 2;
+    strand->lost_spans = strand->lost_adoptions = SIZE_MAX / 2; /* all that begin count as lost */
     strand->lost_spans_from = strand->lost_adoptions_at = 0;
 }
 

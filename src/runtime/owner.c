@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The owners of lanes, which are threads. Another thread that uses a lane becomes its owner at the
- * next sample; exactly, if the host calls cairn_lane_hand_over. A thread that ends releases its
- * lanes: so its last period is charged even if the host does not close them.
+ * next sample; if the host called cairn_lane_hand_over before, at its first event. A thread that
+ * ends releases its lanes: so its time since the last sample is charged even if the host does not
+ * close them.
  */
 #include <errno.h>
 
@@ -11,7 +12,7 @@
 static pthread_key_t key;
 static bool has_key;
 
-/* ---- under the lock ---- */
+/* ---- under the threads' lock ---- */
 
 /* Releases the lane. Its next event takes the slow path and finds that it has no owner. */
 static void let_go(cairn_lane *lane)
@@ -20,8 +21,8 @@ static void let_go(cairn_lane *lane)
         crn_lane_charge_rest(lane);
     crn_timer_stop(lane);
     crn_thread_remove(lane);
-    crn_lane_lock(lane); /* so that the sampler does not store what it has just read about this
-                            thread */
+    crn_lane_lock(lane); /* so that the sampler does not store readings of this thread's clock after
+                            this */
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     crn_lane_unlock(lane);
@@ -30,6 +31,7 @@ static void let_go(cairn_lane *lane)
         crn_strand_arm(lane->running);
 }
 
+/* Makes the calling thread the lane's owner. */
 static void take(cairn_lane *lane)
 {
     bool moved = lane->owner != NULL; /* the host did not call cairn_lane_hand_over */

@@ -21,22 +21,23 @@
 #include "runtime/siblings.h"
 
 static struct {
-    cairn_profile *profile; /* of the first period; never freed */
+    cairn_profile *profile; /* opened at the first period; never freed */
     crn_helper helper;
-    cairn_priv_period_ended *ended;
-    char *path;      /* of the capture */
-    unsigned number; /* in its name */
-    bool on;         /* under the process's lock */
-    bool asked;      /* the period shall end; atomic */
-    bool inherited;  /* a child of fork records its parent's period, in a file */
+    cairn_priv_period_ended *ended; /* called when a period's capture is written */
+    char *path;                     /* path of the present or last period's capture */
+    unsigned number;                /* the number in that path */
+    bool on;                        /* a period is recorded; under the process's lock */
+    bool asked;                     /* the period shall end; atomic */
+    bool inherited; /* this process is a child of fork that goes on with its parent's period, in a
+                       file */
 } period;
 
 /* ---- the capture's name ---- */
 
-enum { SPACE = 64 };
+enum { SPACE = 64 /* bytes for numbers and the suffix in a path */ };
 
 /* Returns `out` as an absolute path with the process's number in it: in place of %p, or before the
- * suffix. Free it. */
+ * suffix. Free it with crn_free. Returns NULL without memory. */
 static char *base_of(const char *out)
 {
     static const char suffix[] = ".cairn";
@@ -177,7 +178,7 @@ static bool begin(const char *out)
 {
     if (crn_process_has_ended() || period.on || period.inherited)
         return false;
-    crn_helper_stop(&period.helper); /* that of the last period has ended, or is about to */
+    crn_helper_stop(&period.helper); /* the last period's helper has ended, or is about to */
     __atomic_store_n(&period.asked, false, __ATOMIC_RELEASE);
     bool begun = has_profile() && choose_paths(out) &&
                  crn_helper_start(&period.helper, "cairn-period", false, run, NULL);
@@ -207,8 +208,8 @@ const char *cairn_priv_period_begin(const char *out, cairn_priv_period_ended *en
 /* ---- threads ---- */
 
 /* Gives a strand of an earlier period an empty stack and a new tag. What is entered then is below
- * the root. Heights of frames from earlier periods are at most `floor`, and their saved callers
- * have another tag, so their leaves are known. */
+ * the root. The slow path recognises the leaves of frames from earlier periods: their heights are
+ * at most `floor`, and their saved callers have another tag. */
 static void begin_again(cairn_strand *strand)
 {
     enum { MOST = 1 << 20, MARGIN = 2 /* a tail call compares with the word above its frame */ };

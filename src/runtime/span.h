@@ -123,8 +123,9 @@ void crn_strand_spans_begin(cairn_strand *strand);
 void crn_strand_spans_free(cairn_strand *strand);
 void crn_strand_spans_bury(cairn_strand *strand);
 
-/* Ends the spans above `height`, to which the stack is dropped; makes spans that begin above
- * `height` belong to that adoption. */
+/* crn_spans_unwind ends the spans and adoptions above `height`, to which the stack is dropped.
+ * crn_spans_adopt makes the spans that begin above `height` children of the strand's adoption with
+ * the index `adoption`. */
 void crn_spans_unwind(cairn_strand *strand, size_t height);
 void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height);
 
