@@ -152,7 +152,7 @@ cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *place)
     return block;
 }
 
-/* Returns the first key with that name. Under the profile's lock. */
+/* Returns the first key with that name, or CAIRN_KEY_MAX. Under the profile's lock. */
 static cairn_key find_key(const cairn_profile *profile, const char *name)
 {
     const crn_disk_key *keys = (const crn_disk_key *)profile->keys.base;
@@ -221,7 +221,7 @@ bool cairn_priv_scope_strays(const cairn_scope *scope)
     return true;
 }
 
-/* Sets the strand's `aim`, so that attributes go to the scope's span even if it is not the
+/* Sets the strand's `aim`, so that attributes go to the scope's span even if that span is not the
  * innermost one. Returns false if the calling thread cannot use the scope. */
 bool cairn_priv_scope_aim(const cairn_scope *scope)
 {

@@ -17,7 +17,8 @@
 
 int cairn_priv_process_off; /* atomic */
 
-/* Recursive, because a child of fork may register the fork handlers twice. */
+/* Recursive: a child of a fork in the middle of `watch` may register the fork handlers again, and
+ * then they take the lock twice. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static cairn_profile *profile; /* atomic; never freed */
 static pthread_key_t key;
@@ -105,7 +106,8 @@ static void read_command(char *text, size_t size)
 
 static void end_thread(void *value);
 
-/* Opens the profile with these options. `wrong`: a variable with a bad value, or NULL. */
+/* Opens the profile with these options. `wrong`: a variable with a bad value, or NULL. Returns NULL
+ * if that fails. */
 static cairn_profile *open_with(cairn_options options, const char *wrong)
 {
     char command[4096];
@@ -218,7 +220,7 @@ void crn_process_show(cairn_profile *shown)
 
 /* ---- the end ---- */
 
-/* Closes the profile, after the destructors of the program and of libraries that use libcairn. */
+/* Ends the profile, after the destructors of the program and of libraries that use libcairn. */
 __attribute__((destructor(101))) static void end_process(void)
 {
     if (cairn_priv_process_is_unseen())

@@ -52,6 +52,7 @@ void crn_async_forget(void);
 
 /* ---- process.c, for periods ---- */
 
+/* Take and release the lock of the process's own profile. */
 void crn_process_lock(void);
 void crn_process_unlock(void);
 /* Returns true if the process's profile has ended, or the process must not have one. Under the
@@ -59,16 +60,18 @@ void crn_process_unlock(void);
 bool crn_process_has_ended(void);
 /* Makes the profile that of the process; NULL: the process has none any more. Under the lock. */
 void crn_process_show(cairn_profile *shown);
-/* Opens a profile in memory, by the options of the environment. Under the lock. */
+/* Opens a profile in memory, with the options of the environment. Returns NULL if that fails. Under
+ * the lock. */
 cairn_profile *crn_process_open_in_memory(void);
 
 /* Like crn_process_options, for a profile in memory: chooses no path, and switches spans and their
  * histograms off. */
 void crn_process_options_in_memory(cairn_options *options, const char **wrong);
-/* Returns the path with %p replaced by the process's number; free it. */
+/* Returns the path with %p replaced by the process's number; free it with crn_free. NULL without
+ * memory. */
 char *crn_process_named(const char *path);
 
-/* Functions of period.c that a process calls if it has had a period. */
+/* Functions of period.c that process.c calls once the process has had a period. */
 typedef struct crn_process_periods {
     void (*begin_child)(void); /* in a child of fork */
     void (*end_helper)(void);  /* at the process's end, without the lock */
@@ -77,7 +80,7 @@ typedef struct crn_process_periods {
     bool (*end)(void);
 } crn_process_periods;
 
-/* Under the lock. */
+/* Has process.c call these functions from now on. Under the lock. */
 void crn_process_use_periods(const crn_process_periods *used);
 
 /* Ends the capture at the end of the process. Frees nothing that other threads may still use. */

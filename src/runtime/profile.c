@@ -24,8 +24,8 @@ static void begin_clock(cairn_profile *profile)
     header->first = crn_profile_read_moment(profile);
 }
 
-/* Calibrates the time stamp counter from the time since begin_clock, which must be at least
- * CALIBRATION_NS; later points make it more accurate. */
+/* Waits until CALIBRATION_NS have passed since begin_clock, and calibrates the time stamp counter
+ * by the two moments. Readers of the capture use a later second moment, which is more accurate. */
 static void calibrate_clock(cairn_profile *profile)
 {
     enum { CALIBRATION_NS = 50000 };
@@ -39,7 +39,8 @@ static void calibrate_clock(cairn_profile *profile)
                                 (double)(last->monotonic_ns - header->first.monotonic_ns);
 }
 
-/* Returns the period, or `otherwise` if it is 0; limits it so that sums cannot overflow. */
+/* Returns the period, or `otherwise` if the period is 0. Limits the period so that sums cannot
+ * overflow. */
 static uint64_t within(uint64_t period, uint64_t otherwise)
 {
     const uint64_t longest = (uint64_t)1 << 60;

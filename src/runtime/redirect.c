@@ -36,7 +36,7 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
 
 /* ---- stacks ---- */
 
-/* Returns the record that is current when the strand has `height` frames. */
+/* Returns the record that was current when the strand had `height` of its `held` frames. */
 static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
 {
     if (height == held)
@@ -46,6 +46,7 @@ static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
     return crn_record_at(strand->stack[height + 1]);
 }
 
+/* Returns the number of frames on the stack, without lost ones. */
 static size_t held_by(const cairn_strand *strand)
 {
     return cairn_strand_depth(strand) - strand->lost;
@@ -64,7 +65,7 @@ static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
     return there ? there : CRN_RECORD_ROOT;
 }
 
-/* Makes space for `held` frames. Returns for how many there is memory. */
+/* Makes space for `held` frames. Returns the number of frames for which there is memory. */
 static size_t reserve(cairn_strand *strand, size_t held)
 {
     while ((size_t)(strand->end - strand->stack) <= held)
@@ -83,8 +84,8 @@ static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_
         strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
-/* Copies the stack of `from` to `to`. Keeps a common prefix in `to`, because the graph of `from`
- * may have folded its contexts. */
+/* Copies the stack of `from` to `to`. Keeps the frames at the bottom that `to` has already, because
+ * the graph of `from` may have folded their contexts. */
 static void move_stack(cairn_strand *from, cairn_strand *to)
 {
     cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
@@ -130,7 +131,7 @@ static cairn_strand *open_away(cairn_strand *from, cairn_profile *to)
     cairn_strand *away = cairn_strand_open(lane);
     if (!away)
         return NULL;
-    if (lane->running == away)
+    if (lane->running == away) /* not yet: crn_redirect_start makes it current */
         __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
     move_stack(from, away);
     crn_strand_disarm(away);
@@ -160,7 +161,8 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     return away;
 }
 
-/* Ends a redirection: copies the stack back, or its height to a stack of blocks. */
+/* Ends a redirection: copies the stack back. A stack of blocks gets no frames back, but is dropped
+ * to the same height. */
 static cairn_strand *come_back(cairn_strand *away)
 {
     cairn_strand *back = away->origin;

@@ -58,7 +58,7 @@ bool crn_sample_moments_put(cairn_lane *lane, cairn_context context, uint64_t at
 {
     bool good = at != 0;
     for (; good && cpu > UINT32_MAX; cpu -= UINT32_MAX)
-        good = put(lane, at, context, UINT32_MAX);
+        good = put(lane, at, context, UINT32_MAX); /* the file has 32 bits for `cpu` */
     return good && put(lane, at, context, (uint32_t)cpu);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of ticks. Time is cut into intervals of N ticks. In each, one tick is chosen at
- * random, and its context is charged N ticks when the interval is over. docs/SAMPLING.md shows that
- * the method is unbiased for any program.
+ * The slow path of ticks. The sequence of ticks is cut into intervals of N ticks (tick_period). In
+ * each, one tick is chosen at random. Its context is charged N ticks when the next tick is chosen.
+ * docs/SAMPLING.md shows that the method is unbiased for any program.
  */
 #include "base/random.h"
 #include "runtime/runtime.h"
@@ -14,7 +14,7 @@ static void charge_waiting(cairn_lane *lane, uint64_t amount)
 }
 
 /* Skips intervals that lie within one call of cairn_tick: whichever of their ticks are chosen, they
- * fall on the current context. So many ticks take no longer than few. */
+ * fall on the current context. So a call with many ticks takes no longer than one with few. */
 static void skip_whole(cairn_lane *lane, uint32_t record)
 {
     uint64_t period = lane->profile->tick_period;
@@ -33,8 +33,9 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
     lane->tick_interval += whole;
 }
 
-/* Handles a tick that announced changes sent to the slow path. If ticks are exact, or the lane has
- * the parent's graph, their number is known and is charged. */
+/* Handles a tick that takes the slow path because changes were announced. If ticks are exact, or
+ * the lane has the parent's graph, `tick_left` was -1 before the tick: so the number of ticks is
+ * known, and is charged. */
 static void apply_changes_at_tick(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

@@ -100,8 +100,7 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 
 /* Returns which of the lane's two promises to use for `record`: the last if it is for `record`,
  * otherwise an unused one. Returns NULL if both are for other records, and the owner has not
- * charged them yet.
- */
+ * charged them yet. */
 static crn_disk_promise *promise_for(crn_disk_lane *disk, uint32_t record)
 {
     crn_disk_promise *last = &disk->promises[disk->promises[1].clock != 0];
