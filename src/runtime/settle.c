@@ -8,7 +8,7 @@
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
 /* Returns what a sample adds to the variance, in µs² (docs/SAMPLING.md): the square of the time
- * from the last sample to the first request after it. Only in that time the context could
+ * from the last sample to the first request after it. Only in that time could the context
  * change. */
 static uint64_t square(double ns)
 {

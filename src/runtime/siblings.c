@@ -36,8 +36,8 @@ static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t nu
     return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
 }
 
-/* Copies blocks that `to` lacks from `from`. Only this function locks two profiles at once; the
- * caller holds the lock of siblings. */
+/* Copies to `to` the blocks of `from` that it lacks. Returns false without space. Only this
+ * function locks two profiles at once; the caller holds the lock of siblings. */
 static bool level(cairn_profile *to, cairn_profile *from)
 {
     if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))

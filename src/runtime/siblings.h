@@ -12,11 +12,11 @@ void crn_siblings_lock(void);
 void crn_siblings_unlock(void);
 void crn_siblings_begin_child(void);
 
-/* Makes `profile` a sibling of `other`. Returns false without space for its blocks. */
+/* Makes `profile` a sibling of `other`. Returns false without space for the other's blocks. */
 bool crn_siblings_join(cairn_profile *profile, cairn_profile *other);
 void crn_siblings_leave(cairn_profile *profile);
 
-/* Copies the blocks that the profile lacks from its siblings. Returns false if it still lacks some.
+/* Copies from the siblings the blocks that the profile lacks. Returns false if it still lacks some.
  * Under the lock of siblings. */
 bool crn_siblings_catch_up(cairn_profile *profile);
 /* Copies the profile's blocks to siblings that lack them. Under the lock of siblings. */
@@ -32,14 +32,16 @@ static inline cairn_lane *crn_lane_home(cairn_lane *lane)
     return lane->home ? lane->home : lane;
 }
 
-/* Returns the current strand of a lane that is no stand-in and of its stand-ins, or NULL. */
+/* Returns the current strand of `home`, which is no stand-in, or of one of its stand-ins; NULL if
+ * none is current. */
 cairn_strand *crn_redirect_running(cairn_lane *home);
 
 /* Charges `strand`, which ceases to be current, up to now. Returns its lane; NULL if `strand` is
  * paused. */
 cairn_lane *crn_redirect_stop(cairn_strand *strand);
 
-/* Makes the strand current. `before` is what crn_redirect_stop returned, or NULL. */
+/* Makes the strand current. `before` is what crn_redirect_stop returned: time counts from the
+ * moment up to which that lane was charged. With NULL or another clock, time counts from now. */
 void crn_redirect_start(cairn_strand *strand, const cairn_lane *before);
 
 /* Returns true if a strand of the lane or of its stand-ins is current. */
@@ -55,8 +57,8 @@ void crn_redirect_end(cairn_strand *strand);
  * its former stand-ins, as a list. */
 cairn_lane *crn_redirect_end_lane(cairn_lane *lane);
 
-/* Gives a lane with a new graph a new serial number, and empties its caches of other lanes'
- * contexts. */
+/* Gives the lane a new serial number, and so its strands a new graph tag. Empties its caches of
+ * other lanes' contexts. */
 void crn_redirect_forget(cairn_lane *lane);
 
 /* Returns the cache that translates contexts of `from` to records of `to` with the same path. Makes

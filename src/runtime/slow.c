@@ -163,7 +163,8 @@ static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
 }
 
 /* Enters and charges exact wall time without the calls that attend() makes, as exact time sends
- * every event to the slow path. Does nothing and returns false if crn_exact_step does. */
+ * every event to the slow path. Does nothing and returns false if crn_exact_step does
+ * nothing. */
 static inline bool enter_exact(cairn_strand *strand, cairn_block block)
 {
     uint64_t current = strand->hot.current;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes a closed capture of everything recorded so far, while the program goes on: reads the
- * profile's own file as any reader does, and writes what it read.
+ * Writes a closed capture of what was recorded so far, while the program goes on: reads the
+ * profile's own file as any reader does, and writes what it read, but not when threads were off
+ * core and not the moments of samples.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void put(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metri
 
 /* ---- lanes ---- */
 
-/* Charges the lane's promises in the copy, which no owner will do later. */
+/* Charges the lane's promises in the copy, because no owner will do it later. */
 static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metric metric,
                 uint64_t *counters, size_t stride, uint64_t count)
 {
@@ -67,7 +68,7 @@ static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
     }
 }
 
-/* Sets the copied figures of a lane to 0 that has not carried out the last reset yet. */
+/* Sets the copied figures to 0, of a lane that has not carried out the last reset yet. */
 static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *records)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .generation = generation};

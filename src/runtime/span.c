@@ -38,10 +38,10 @@ static bool draw(cairn_lane *lane)
  * `parent` is CRN_SPAN_GONE: the detail may get lost, and then the span must not look like a root
  * span. */
 typedef struct beginning {
-    bool recorded, drawn;
+    bool recorded, drawn; /* drawn: the root of a tree that was chosen at random: it has a weight */
     uint32_t parent;
-    const crn_adoption *asked;
-    uint64_t forked; /* id of the parent if an ancestor process began it; otherwise 0 */
+    const crn_adoption *asked; /* adoption that the span begins under; NULL: none */
+    uint64_t forked;           /* id of the parent if an ancestor process began it; otherwise 0 */
 } beginning;
 
 static beginning choose(const cairn_strand *strand, uint32_t above)
@@ -126,10 +126,10 @@ static bool is_quick(const cairn_strand *strand)
     return profile->tsc && !strand->timings && crn_profile_mode(profile) == CRN_MODE_COUNT;
 }
 
-/* Sets the limits of the fast path; to nothing if a span needs more than its record. A thread that
- * switches recording off lowers the limit after it is set here, or before: then is_quick sees the
- * new mode. All changes are atomic exchanges, so there are no other cases. A limit that is right is
- * not set again, so that only the other thread changes it. */
+/* Sets the limits of the fast path: to the chunk's end, or to nothing if a span needs more than its
+ * record. A thread that switches recording off clears the limit (crn_spans_slow) after it is set
+ * here, or before: then the second is_quick sees the new mode. All changes are atomic exchanges, so
+ * there are no other cases. Does not set a limit that is right already. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

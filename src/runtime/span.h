@@ -51,15 +51,16 @@ static inline bool crn_open_is_recorded(uint32_t open)
 
 /* ---- space: span_space.c ---- */
 
-/* Prepares a lane for spans, as the profile's options say. False if out of memory. */
+/* Prepares a lane for spans, as the profile's options say. Returns false without memory. */
 bool crn_spans_open(cairn_lane *lane);
 void crn_spans_close(cairn_lane *lane);
 
-/* Returns space for a new span and sets `number`. Without space counts a dropped span and returns
- * NULL. */
+/* Returns space for a new span, and sets `*number` to its number. Without space counts a dropped
+ * span and returns NULL. */
 cairn_priv_span *crn_spans_take(cairn_lane *lane, uint32_t *number);
 
-/* Returns an open span, in a dummy chunk if it was overwritten. */
+/* Returns the record of an open span. If the span was overwritten, returns a record in the dummy
+ * chunk (stream.h), where writes do no harm. */
 cairn_priv_span *crn_spans_at(const cairn_lane *lane, uint32_t number);
 
 /* Returns an open span's name in the capture. */
@@ -82,9 +83,10 @@ void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail);
  * truncates the file: no thread may write to it any more. */
 void crn_spans_trim(cairn_profile *profile, bool shorten);
 
-/* Starts the preparer, a thread of its own because it waits for the disk. If the sampling thread
- * shares the program's files, leaves the start to it, when the preparer is first needed. Stop the
- * preparer with crn_helper_stop(&profile->preparer), after the sampling thread. */
+/* Starts the preparer, a thread of its own because it waits for the disk. If a sampling thread runs
+ * that shares the program's file table, leaves the start to that thread, when a lane first takes a
+ * chunk. Returns false if the preparer cannot start. Stop it with
+ * crn_helper_stop(&profile->preparer), after the sampling thread. */
 bool crn_preparer_start(cairn_profile *profile);
 
 /* Wakes the preparer, or has the sampling thread start it. Signal safe. */
@@ -102,7 +104,8 @@ static inline bool crn_has_spans(const cairn_strand *strand)
     return (profile->spans || profile->span_histograms) && !strand->records;
 }
 
-/* Ends the open spans without memory above `height`, to which the strand's stack was dropped. */
+/* Ends the open spans for which there was no memory, if the first of them is above `height`, to
+ * which the strand's stack was dropped. */
 static inline void crn_spans_end_lost(cairn_strand *strand, size_t height)
 {
     if (height < strand->lost_spans_from)
@@ -188,6 +191,8 @@ typedef struct crn_timing {
     uint32_t splits; /* number of the strand's `splits` at the begin */
 } crn_timing;
 
+/* crn_timing_begin stores what is to be known of the innermost open span. crn_timing_end counts
+ * that span after it was popped from the stack of open spans; `number` was its entry there. */
 void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start);
 void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spans that are open at a fork: they are the parent's. What the child does inside of such a span
- * is the span's work, as remote children.
+ * Spans that are open at a fork: they are the parent's. Spans that the child begins inside of such
+ * a span are recorded as the span's remote children.
  */
 #include "base/memory.h"
 #include "runtime/off_core.h"
@@ -38,7 +38,7 @@ static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
     }
 }
 
-/* Replaces the spans in adoptions by their ids, as those of another process: the work stays
+/* Replaces the spans in adoptions by their ids, as for spans of another process: the work stays
  * adopted. */
 static void leave_adoptions(const cairn_profile *profile, cairn_strand *strand)
 {

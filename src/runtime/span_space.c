@@ -20,8 +20,8 @@ enum {
     LANES_FEW = 32,          /* the first LANES_FEW lanes get several chunks at their first span */
     LANES_MOST = 0xffffe,    /* lanes from this number on record no spans: span names cannot hold
                                 it */
-    RING_DEFAULT = 64 << 20, /* bytes */
-    LIMIT_LEAST = 1024 * 1024, /* bytes */
+    RING_DEFAULT = 64 << 20, /* bytes: limit of a ring for which no limit was asked */
+    LIMIT_LEAST = 1024 * 1024, /* bytes: a lower limit is raised to this */
     SPAN_CHUNK = CAIRN_PRIV_SPAN_CHUNK * sizeof(cairn_priv_span),
     DETAIL_CHUNK = CRN_RING_DETAILS * sizeof(crn_disk_detail)
 };
@@ -279,8 +279,8 @@ static bool start_preparer(cairn_profile *profile)
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
-/* Starts the preparer, unless a sampling thread that shares the program's files runs: that thread
- * starts it when it is wanted (crn_preparer_start_if_wanted). */
+/* A sampling thread with a file table of its own cannot start the preparer, which would share that
+ * table. */
 bool crn_preparer_start(cairn_profile *profile)
 {
     const crn_helper *sampler = &profile->sampler.helper;
@@ -308,7 +308,7 @@ void crn_preparer_start_if_wanted(cairn_profile *profile)
 /* ---- releasing unused space ---- */
 
 typedef struct in_use {
-    cairn_lane **lanes; /* closed lanes by number; NULL: the lane is still open */
+    cairn_lane **lanes; /* closed lanes by number; NULL: no closed lane has the number */
     uint32_t count;
 } in_use;
 

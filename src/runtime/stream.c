@@ -12,9 +12,9 @@
 #include "capture/loss.h"
 
 enum {
-    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that the writer adds with the first chunk */
-    AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024,
-    AHEAD_MOST = 16 * 1024 * 1024,
+    FIRST = CRN_FIRST(512, 0) * 1024,        /* bytes that the writer adds with the first chunk */
+    AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024, /* bytes to keep ready at first */
+    AHEAD_MOST = 16 * 1024 * 1024,           /* bytes to keep ready, at most */
     WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
     STOCK_NS = 100 * 1000 * 1000, /* ns for which prepared chunks must suffice */
     AHEAD_SHARE = 16,   /* a stream has at most 1 / AHEAD_SHARE of the file's limit ready */

@@ -65,19 +65,20 @@ char *crn_stream_take(crn_stream *stream);
  * first. Preserves errno. Thread: the writer. */
 char *crn_stream_take_alone(crn_stream *stream);
 
-/* Raises the number of chunks to keep ready: to the number taken in a tenth of a second, or to its
- * double if the writer took more than half of it since the last call. `now`: CLOCK_MONOTONIC, ns.
- * Thread: the preparing one, also for the next three functions. */
+/* Raises the number of chunks to keep ready: to the number that the writer takes in a tenth of a
+ * second, or to twice the present number if the writer took more than half of that since the last
+ * call. `now`: CLOCK_MONOTONIC, ns. Thread: the preparing one, also of the next three functions. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
 /* Returns the number of chunks that are ready. */
 uint64_t crn_stream_stock(const crn_stream *stream);
 
-/* Returns true if fewer chunks are ready than should be, and more can be made. False before the
- * first is taken, as most streams stay unused. */
+/* Returns true if fewer chunks are ready than should be, and more can be made. Returns false before
+ * the first chunk is taken, as most streams stay unused. */
 bool crn_stream_wants(const crn_stream *stream);
 
-/* Prepares some chunks; may wait for the disk. Returns true if it prepared any. */
+/* Prepares some chunks; may wait for the disk. Returns true if it prepared any, or found that the
+ * section cannot grow any more: a ring then has old chunks to prepare. */
 bool crn_stream_prepare(crn_stream *stream);
 
 /* Returns the number of bytes taken so far. */
