@@ -10,6 +10,8 @@
 #include "plat/thread.h"
 #include "runtime/runtime.h"
 
+/* Appends bytes to a table. Returns their offset. Without space returns UINT32_MAX, and stores why
+ * recording is incomplete. */
 static uint32_t put(cairn_profile *profile, crn_section *section, const void *bytes, size_t size)
 {
     uint64_t place;

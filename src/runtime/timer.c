@@ -103,8 +103,9 @@ static bool can_be_sent(int number)
     return true;
 }
 
-/* Chooses the highest free real-time signal but SIGRTMAX, for good: it may still be pending when
- * the last timer is gone. */
+/* Installs the handler for the highest free real-time signal below SIGRTMAX, and returns the
+ * signal; 0 if none is free. Keeps it for good: it may still be pending when the last timer is
+ * gone. */
 static int take_signal(void)
 {
     struct sigaction ours = {.sa_sigaction = handle,
@@ -231,7 +232,7 @@ void crn_timers_go_on(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Forgets all timers in a child of fork, which has none. */
+/* Forgets all timers in a child of fork, for which the kernel keeps none. */
 void crn_timers_begin_child(void)
 {
     pthread_mutex_init(&lock, NULL);

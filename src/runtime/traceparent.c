@@ -15,7 +15,7 @@ enum { UNKNOWN_VERSION = 0xff };
 /* ---- requester ---- */
 
 /* Writes a header also for an open span that is not recorded, so that its children in other
- * processes learn of it. */
+ * processes do not become root spans; if its tree is not sampled, they are not recorded either. */
 bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPARENT_SIZE])
 {
     text[0] = 0;

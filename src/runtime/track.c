@@ -12,6 +12,7 @@
 #include "runtime/runtime.h"
 #include "runtime/span.h"
 
+/* Readings of both clocks at one moment. */
 typedef struct pair {
     uint64_t device, clock;
 } pair;
@@ -22,7 +23,7 @@ struct cairn_track {
     double clock_per_tick; /* nominal */
     pair first, last;
     unsigned pairs;
-    double error;                       /* clock units */
+    double error;                       /* largest error of a pair so far, clock units */
     uint64_t last_end, last_device_end; /* end of the last span, by the profile's clock and the
                                            device's */
     char name[];

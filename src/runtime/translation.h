@@ -15,9 +15,9 @@ typedef struct crn_translation {
     uint32_t capacity;
 } crn_translation;
 
-/* Returns the record in `to` for the path of a record's context, adding it if needed; `used` is the
- * number of `links`. Counts no calls. Returns 0 without memory. Takes time only for contexts that
- * are not cached; never recurses. */
+/* Returns the record in `to` for the path of a record's context, adding it if needed. `links` are
+ * those of the first graph, `used` is their number. Counts no calls. Returns 0 without memory.
+ * Takes time only for contexts that are not cached; never recurses. */
 uint32_t crn_translate_record(crn_translation *translation, const crn_link *links, uint32_t used,
                               crn_graph *to, uint32_t record);
 void crn_translation_free(crn_translation *translation);

@@ -7,8 +7,8 @@
 #include "runtime/span.h"
 
 /* Switches ticks and spans, which do not test the stack limits. Ticks test tick_mode; on lanes that
- * still have the parent's graph it sends them to the slow path. Sends spans to their slow path,
- * which reads the profile's mode. */
+ * still have the parent's graph, tick_mode sends them to the slow path. Sends spans to their slow
+ * path, which reads the profile's mode. */
 static void turn_others(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
@@ -58,7 +58,7 @@ void cairn_profile_disable(cairn_profile *profile)
         turn(profile, false);
 }
 
-/* Sends exact ticks to the slow path, by their mode, because they test no limit. */
+/* Sends exact ticks to the slow path by their mode, because ticks test no stack limit. */
 static void ask_ticks(cairn_profile *profile)
 {
     if (crn_ticks_mode(profile) != CAIRN_PRIV_TICKS_EXACT)

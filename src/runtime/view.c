@@ -12,7 +12,7 @@
 struct cairn_view {
     crn_snapshot snapshot;
     cairn_block_info *blocks;
-    cairn_cost *costs;
+    cairn_cost *costs; /* by number of the context */
     cairn_block *path; /* path of the visited context */
     uint32_t path_room;
 };

@@ -64,7 +64,7 @@ void crn_wrap_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Ends one user's use. */
+/* Ends the use by one user. The last one's end frees the struct. */
 static void let_go(started *own)
 {
     if (own && __atomic_sub_fetch(&own->users, 1, __ATOMIC_ACQ_REL) == 0)
