@@ -60,29 +60,31 @@ typedef struct cairn_priv_alloc_calls {
 CAIRN_API void cairn_priv_memory_begin(cairn_profile *profile);
 CAIRN_API void cairn_priv_memory_show(cairn_strand *strand, uint64_t live, uint64_t allocated);
 
-/* Return the address of the profile's generation, which cairn_profile_reset increments; of a number
- * that a reset, and each switch of recording, increments. Read them atomically, and not after the
- * profile is closed. Thread: any; signal safe. */
+/* cairn_priv_generation returns the address of the profile's generation, which a reset increments.
+ * cairn_priv_changes returns the address of a number that a reset, and each switch of recording,
+ * increments. Read both numbers atomically, and not after the profile is closed. Thread: any;
+ * signal safe. */
 CAIRN_API const uint64_t *cairn_priv_generation(const cairn_profile *profile);
 CAIRN_API const uint64_t *cairn_priv_changes(const cairn_profile *profile);
-/* Returns the place of the lane's follower; NULL at first. Thread: the lane's. */
+/* Returns the address of the lane's pointer to its follower. The pointer is NULL at first. Thread:
+ * the lane's. */
 CAIRN_API cairn_priv_follower **cairn_priv_lane_follower(cairn_lane *lane);
 /* Carries out a pending reset of the lane. Returns the generation. Thread: the lane's; not signal
  * safe. */
 CAIRN_API uint64_t cairn_priv_catch_up(cairn_lane *lane);
 
+/* cairn_alloc_follow, in libcairn-alloc. */
 CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_alloc_calls *calls);
 
 /* Charges this thread's allocations to the current context of `strand`, on the strand's own lane,
- * until another call; NULL ends it. Changing to another strand of the same lane is cheap, and so is
- * following a lane again. All
- * threads must end it before the profile is closed.
+ * until another call; NULL ends the charging. Changing to another strand of the same lane is cheap,
+ * and so is following a lane again. All threads must end the charging before the profile is closed.
  *
- * What another thread frees is charged when this thread next allocates or ends the charging; what
- * it frees after that, when the lane is next followed, by any thread. Until then it counts as live.
- * While recording is off, no allocation is charged; frees of those that were charged before are
- * charged when recording is on again. The environment variable CAIRN_ALLOC samples allocations
- * as `cairn run --alloc` does; without the variable all are counted.
+ * A free by another thread is charged when this thread next allocates or ends the charging; a free
+ * after that, when any thread next follows the lane. Until then the memory counts as live. While
+ * recording is off, no allocation is charged; frees of those that were charged before are charged
+ * when recording is on again. The environment variable CAIRN_ALLOC samples allocations as `cairn
+ * run --alloc` does; without the variable all are counted.
  *
  * Returns false if allocations cannot be followed: the program has its own malloc, or there is no
  * memory. Thread: the lane's. If the lane moves to another thread, pass NULL on the old thread

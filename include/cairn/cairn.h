@@ -33,11 +33,11 @@
  * "forked_from". The capture is made at the child's first event (anything except closing), so a
  * child that only execs leaves no file. Until then cairn_profile_status returns CAIRN_E_FORKED;
  * afterwards CAIRN_OK, or the reason why nothing is recorded. Only lanes of the forking thread
- * continue (the thread that last opened the lane or a strand of it, or switched strands); lanes of
- * other threads may be used but record nothing. Calls that are on a stack at the fork count 0 in
- * the child, the root of each open strand counts 1, and time counts from the fork. Children of
- * vfork and posix_spawn belong to their parent. A child must not record if _Fork or clone made it,
- * or a fork in a signal handler.
+ * continue (a lane is of the thread that last opened it or a strand of it, or switched its
+ * strands); lanes of other threads may be used but record nothing. Calls that are on a stack at the
+ * fork count 0 in the child, the root of each open strand counts 1, and time counts from the fork.
+ * Children of vfork and posix_spawn belong to their parent. A child must not record if _Fork or
+ * clone made it, or a fork in a signal handler.
  */
 #ifndef CAIRN_H
 #define CAIRN_H
@@ -170,10 +170,10 @@ typedef struct cairn_options {
     size_t size;               /* sizeof(cairn_options): allows fields to be added */
     const char *path;          /* path of the capture; NULL: in memory, for queries only. `cairn
                                   run` passes its choice in CAIRN_OUT. Replaces an existing capture,
-                                  no other file. Only the owner may read the capture (mode 0600). It
-                                  gets its name when it can be read. If several profiles are opened
-                                  with the same path, each writes a whole file and the last one has
-                                  the name */
+                                  no other file. Only the owner may read the capture (mode 0600).
+                                  The file gets its name when a reader can read it. If several
+                                  profiles are opened with the same path, each writes a whole file
+                                  and the last one has the name */
     const char *command;       /* command line to show in reports; may be NULL */
     const char *labels;        /* "key=value" lines to show in reports; may be NULL */
     cairn_wall wall;           /* default: off */
@@ -185,8 +185,9 @@ typedef struct cairn_options {
     uint64_t tick_period;      /* 1: exact; N: one sample in N ticks; default 1 */
     uint64_t seed;             /* seed of everything random: intervals of ticks, gaps between
                                   samples, trees of spans */
-    uint32_t path_limit;       /* longest canonical path, including the root; default 1,024 */
-    uint32_t context_budget;   /* limit on contexts of a lane; default 4,194,304 */
+    uint32_t path_limit;       /* longest canonical path, including the root; at least 4; default
+                                  1,024 */
+    uint32_t context_budget;   /* limit on contexts of a lane; at least 4; default 4,194,304 */
     uint64_t file_limit;       /* limit on bytes of the capture; default 4 GiB */
     bool spans;                /* record spans (span.h); default: off */
     bool span_histograms;      /* count histograms of span durations by block, for unrecorded
@@ -249,7 +250,8 @@ CAIRN_API void cairn_profile_disable(cairn_profile *profile);
  * contexts. Thread: any. */
 CAIRN_API void cairn_profile_reset(cairn_profile *profile);
 
-/* Returns CAIRN_OK, or why recording has stopped (CAIRN_E_SPACE, ...). */
+/* Returns CAIRN_OK, or the first reason why recording stopped (CAIRN_E_SPACE, ...) or is incomplete
+ * (CAIRN_E_MEMORY, CAIRN_E_THREAD, ...). */
 CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
 
 /* Handles a fault in a capture, if a handler of SIGBUS calls it with `si_addr`: an access to a
@@ -295,8 +297,8 @@ CAIRN_API cairn_block cairn_block_once(cairn_profile *profile, const cairn_block
 
 /* ---- lanes and strands ---------------------------------------------------- */
 
-/* Opens a lane; reuses the graph of a closed lane. Returns NULL without memory: then its strands
- * are NULL, too. */
+/* Opens a lane. Reuses a closed lane if there is one, with its graph and its name. Returns NULL
+ * without memory: cairn_strand_open then returns NULL, too. */
 CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
 
 /* Says that the lane describes the thread with the kernel's id `thread` (gettid), or no thread if
@@ -310,8 +312,8 @@ CAIRN_API void cairn_lane_close(cairn_lane *lane);
 /* Releases the lane for another thread, after charging all time up to now. The next thread with an
  * event on the lane takes it over; the time in between is charged to nobody. Call it for fibers and
  * tasks that move between threads, before another thread can run one. Without it a move is noticed
- * at the next sample, each thread's time is accurate to one period, and a child forked before then
- * lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
+ * at the next sample, each thread's time is accurate to one sampling period, and a child forked
+ * before then lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
 CAIRN_API void cairn_lane_hand_over(cairn_lane *lane);
 
 /* Opens a strand with an empty stack: its context is the root, whose calls increase by one. If the
@@ -351,16 +353,17 @@ CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
  * to switch, redirect, return, depth and close.
  *
  * Returns NULL if `to` is NULL (nothing is recorded until the return), if the profiles share no
- * blocks (counted as misuse), or without memory; cairn_strand_return ends these as well. The stand-
- * in lane moves and closes with the lane; `to` may be closed meanwhile by the same thread, and
- * nothing is recorded from then to the return. Takes time in proportion to the stack's height.
- * Thread: the lane's. (Like MLton.Profile.withData.) */
+ * blocks (counted as misuse), or without memory; cairn_strand_return ends these as well. The lane
+ * that stands in moves to another thread, and closes, with the strand's lane. The same thread may
+ * close `to` meanwhile: then nothing is recorded up to the return. Takes time in proportion to the
+ * stack's height. Thread: the lane's. (Like MLton.Profile.withData.) */
 CAIRN_API cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to);
 
 /* Ends the innermost redirection of `from` and closes its strand. `from` takes over the stack of
  * the closed strand; frames entered during the redirection count no calls in the profile of `from`.
- * (After a redirection to NULL the stack is unchanged.) A call without a redirection is counted as
- * misuse. Thread: the lane's. */
+ * If `from` keeps only a stack of blocks (stack.h), it is dropped to the closed strand's height,
+ * but gets no frames that were entered meanwhile. (After a redirection to NULL the stack is
+ * unchanged.) A call without a redirection is counted as misuse. Thread: the lane's. */
 CAIRN_API void cairn_strand_return(cairn_strand *from);
 
 /* Charges `amount` of a metric to the strand's current context. Calls cannot be charged. */
@@ -388,8 +391,8 @@ typedef uint32_t cairn_context;
 /* Returns the strand's current context; 0 for NULL. */
 CAIRN_API cairn_context cairn_strand_context(const cairn_strand *strand);
 
-/* Returns the context that `block` leads to from `from`, making it if needed. Counts no call.
- * Thread: the lane's. */
+/* Returns the context that `block` leads to from `from`, making it if needed; 0 if `from` is no
+ * context of the lane. Counts no call. Thread: the lane's. */
 CAIRN_API cairn_context cairn_context_step(cairn_lane *lane, cairn_context from, cairn_block block);
 
 /* Charges a context of the lane. Calls cannot be charged. Thread: the lane's. */

@@ -2,7 +2,7 @@
  *
  * host.h - functions of libcairn that only hosts call.
  *
- * Not installed, and not part of the interface: hosts and library have one version.
+ * Not installed, and not part of the interface: hosts and library are always of the same version.
  */
 #ifndef CAIRN_HOST_H
 #define CAIRN_HOST_H
@@ -25,11 +25,12 @@ CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
 /* The leave_tag of a strand whose leaves take the slow path: the tag of no graph. */
 #define CAIRN_PRIV_NO_TAG ((uint64_t)1)
 
-/* Returns the node offset of a saved caller in the strand's present graph: in a child of fork
- * `saved`, with its tag, may be of an older graph. Returns 0 if the caller was another thread's. */
+/* Returns the node offset, in the strand's present graph, of the caller that was saved as `saved`:
+ * a node offset plus the tag of its graph. In a child of fork, the caller's graph may be an older
+ * one. Returns 0 if the caller was another thread's. */
 CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
-/* Returns the node that the node at `node_offset` called on the current path; 0 if it is not on the
- * path. */
+/* Returns the node that the node at `node_offset` called on the current path; 0 if the caller is
+ * not on the path, or is its end. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
 /* Returns the node that called the node at `node_offset`; 0 for the root. */
 CAIRN_API uint64_t cairn_priv_above(const cairn_priv_strand *strand, uint64_t node_offset);
@@ -43,9 +44,9 @@ CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
  * Both functions do nothing, and return 0 or false, unless wall time is exact and nothing else is
  * pending. They change no vector or x87 register. */
 
-/* Charges the current node up to now, makes its callee for `block` current and counts the call. If
- * the stack has space for `frames` frames: the caller pushes them. Returns the callee; 0 if it did
- * nothing, also because the callee is not cached. */
+/* If the stack has space for `frames` frames, which the caller pushes afterwards: charges the
+ * current node up to now, makes its callee for `block` current and counts the call. Returns the
+ * callee's node offset; 0 if it did nothing, also because the callee is not cached. */
 CAIRN_API uint64_t cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block,
                                          size_t frames);
 /* Charges the current node up to now. Returns false if it did nothing. */
@@ -62,15 +63,16 @@ CAIRN_API bool cairn_priv_exact_charge(cairn_priv_strand *strand);
 /* A node of a counter tree. Nodes are numbered from 1, parents first; 0 is the function itself.
  * Nodes that are always called together share the counter of the first. */
 typedef struct cairn_priv_node {
-    uint16_t above;
-    uint16_t same; /* the node whose counter this node shares; 0: it has its own */
+    uint16_t above; /* the node that this node is inlined into; 0: the function itself */
+    uint16_t same;  /* the node whose counter this node shares; 0: it has its own */
     cairn_block block;
 } cairn_priv_node;
 
 #define CAIRN_PRIV_NODES_MOST 4096u
 
-/* A number above those of all trees and blocks. A tree's number plus this, or with a node's number
- * plus this, is a key in the edge caches that no block has. */
+/* A number above those of all trees and blocks. The sum of this and a tree's number, or of this, a
+ * tree's number and a node's number, is a key in the lane's cache for counter trees that no block
+ * has. */
 #define CAIRN_PRIV_TREE_KEY ((uint32_t)1 << 31)
 
 /* Returns the tree's number, valid for the profile and in children of fork; 0 without space.
@@ -94,8 +96,8 @@ CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
  * searches itself. The key is hashed like a block. Thread: the lane's. */
 CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset,
                                         uint64_t value);
-/* Forgets all such values of a lane: those that are relative to its thread are wrong when it gets
- * another. Thread: the lane's. */
+/* Forgets all such values of a lane: values that are relative to its thread are wrong when the lane
+ * gets another thread. Thread: the lane's. */
 CAIRN_API void cairn_priv_tree_forget(cairn_lane *lane);
 
 /* Enters all blocks of the path as a single frame, which one leave ends. Counts no calls. Thread:
@@ -109,8 +111,9 @@ CAIRN_API void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *pa
 
 /* ---- threads, children and memory ---- */
 
-/* The calling thread's strand, also between cairn_priv_strand_aside and _back. Without a strand,
- * one whose `current` and `graph_tag` are 0. Inlined code reads these two without a test. */
+/* The calling thread's strand, also between cairn_priv_strand_aside and _back. If the thread has no
+ * strand, a dummy whose `current` and `graph_tag` are 0: inlined code reads these two without a
+ * test. */
 CAIRN_API extern __thread const cairn_priv_strand *cairn_priv_thread_place
     __attribute__((tls_model("initial-exec")));
 
@@ -128,7 +131,8 @@ CAIRN_API void cairn_priv_strand_back(void);
 
 /* A child process that was made without the handlers of fork (_Fork, clone, system calls) records
  * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; other hosts
- * call it at their next slow event, when cairn_priv_process_is_unseen returns true. Signal safe. */
+ * call it at their next slow event, when cairn_priv_process_is_unseen returns true: the kernel has
+ * set *cairn_priv_process_seen to 0 in such a child. Signal safe. */
 CAIRN_API void cairn_priv_process_begin_unseen(void);
 CAIRN_API extern const uint32_t *cairn_priv_process_seen;
 
@@ -185,8 +189,9 @@ CAIRN_API const char *cairn_priv_period_begin(const char *out, cairn_priv_period
 CAIRN_API void cairn_priv_period_ask_end(void);
 
 /* `on`: gives the calling thread a strand with an empty stack for the present period, and returns
- * it; NULL without memory. Otherwise takes the strand from the thread until then, and returns NULL.
- * Call it once in each thread and period. Not signal safe. */
+ * the strand; NULL without memory. Otherwise takes the strand from the thread until the
+ * thread's next call with `on`, and returns NULL. Call it once in each thread and period. Not
+ * signal safe. */
 CAIRN_API cairn_strand *cairn_priv_period_follow(bool on);
 
 /* State of a process that can be switched, for `cairn attach`. It is at the begin of a private
@@ -221,8 +226,9 @@ typedef enum cairn_priv_switch_state {
  * this. Then another thread, which cairn_priv_process_file_is_here tells that it has the file,
  * calls cairn_priv_process_file_leave, which closes the program's copy.
  * cairn_priv_process_file_fetch gives the calling thread the file again, before `thread`, which has
- * it, ends. cairn_priv_process_file_can_fetch tells, with the file here, whether this would do:
- * not with too few rights, or in a chroot. A child of fork has none of the parent's. */
+ * it, ends. cairn_priv_process_file_can_fetch, called while the calling thread has the file,
+ * returns whether fetching it would succeed: not with too few rights, or in a chroot. A child of
+ * fork has none of the parent's. */
 CAIRN_API bool cairn_priv_process_file_take(void);
 CAIRN_API void cairn_priv_process_file_leave(void);
 CAIRN_API bool cairn_priv_process_file_is_here(void);
@@ -230,7 +236,8 @@ CAIRN_API void cairn_priv_process_file_fetch(int thread);
 CAIRN_API bool cairn_priv_process_file_can_fetch(void);
 
 /* Stores the present moment as the one up to which the process's capture is complete, for readers
- * of a live file. The runtime does that itself if it has a clock. One thread at a time. */
+ * of a live file. The runtime does that itself if the profile records a clock or spans. One thread
+ * at a time. */
 CAIRN_API void cairn_priv_process_moment(void);
 
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.

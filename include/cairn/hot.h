@@ -41,11 +41,11 @@ typedef struct cairn_priv_span cairn_priv_span;
 
 /* The next free spans of a lane; see span.h. Spans are numbered from 1. */
 typedef struct cairn_priv_spans {
-    cairn_priv_span *next, *limit; /* within a chunk; if they are equal, the next begin takes the
-                                      slow path */
-    cairn_priv_span **chunks;
-    uint32_t used;  /* number of the newest span */
-    uint32_t quick; /* ending a span with a higher number takes the slow path */
+    cairn_priv_span *next, *limit; /* within a chunk; unless `next` is below `limit`, the next begin
+                                      takes the slow path */
+    cairn_priv_span **chunks;      /* the lane's chunks, by number */
+    uint32_t used;                 /* number of the newest span */
+    uint32_t quick;                /* ending a span with a higher number takes the slow path */
 } cairn_priv_spans;
 
 /* An entry of the lane's direct-mapped edge cache: an edge of a record. */
@@ -73,8 +73,8 @@ typedef struct cairn_priv_lane {
     uint64_t names; /* id of the profile's numbers of blocks, keys and texts; no other profile has
                        it; 0: an abandoned lane */
     /* Counters that a host increments directly (cairn_context_counters), of contexts with node
-     * offsets below host_counters_end. The runtime sets it to 0 while the host must not touch
-     * them. */
+     * offsets below host_counters_end. The runtime sets host_counters_end to 0 while the host must
+     * not touch the counters. */
     uint64_t *host_counters;
     uint64_t host_counters_end;
     /* Cache for counter trees (host.h). Like the edge cache, but a key may be in either entry of a
@@ -124,9 +124,9 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_check(cairn_priv_strand *strand, cairn_block block);
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* Increments a counter; reads and stores a word that other threads use. A counter has one writer,
- * so a plain increment suffices. Only the thread sanitizer gets atomic operations: gcc treats them
- * as changes of all memory. */
+/* ADD increments a counter. READ and PUT read and store a word that other threads use. A counter
+ * has one writer, so a plain increment suffices. Only the thread sanitizer gets atomic operations:
+ * gcc treats them as changes of all memory. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define CAIRN_PRIV_TSAN 1

@@ -34,11 +34,12 @@ extern "C" {
  * thread opens it. Thread: any. Not signal safe. */
 CAIRN_API cairn_profile *cairn_process_profile(void);
 
-/* Read by cairn_thread_strand: this thread's strand, NULL until it exists; and a flag: no thread
- * will get a strand any more. */
+/* Read by cairn_thread_strand: this thread's strand, NULL until it exists; and a flag, 1 while no
+ * thread gets a strand: without a profile, between periods (host.h), after the profile's end. */
 CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
     __attribute__((tls_model("initial-exec")));
 CAIRN_API extern int cairn_priv_process_off;
+/* Opens this thread's strand; NULL if the thread gets none. */
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
 /* Returns this thread's own strand in the process's profile. Returns NULL without a profile, at the

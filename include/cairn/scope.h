@@ -47,6 +47,7 @@ typedef struct cairn_place {
     uint64_t known; /* atomic: `names` (hot.h) of the profile << 32 | number */
 } cairn_place;
 
+/* Initialisers of a place: HERE of a block, with this file and line; WORD of a key or text. */
 #define CAIRN_PLACE_HERE(name)                                                                     \
     {                                                                                              \
         (name), __FILE__, __LINE__, 0                                                              \

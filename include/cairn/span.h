@@ -170,8 +170,8 @@ struct cairn_priv_span {
 };
 
 enum {
-    CAIRN_PRIV_SPAN_CHUNK = 8192, /* spans */
-    CAIRN_PRIV_SPAN_LAST = 0x7ffffffe
+    CAIRN_PRIV_SPAN_CHUNK = 8192,     /* spans in a chunk */
+    CAIRN_PRIV_SPAN_LAST = 0x7ffffffe /* highest number of a span */
 };
 
 /* Flag of an entry that stands for a hand-off on the stack of open spans. */
