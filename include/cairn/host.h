@@ -86,7 +86,8 @@ CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_
 CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
 
 /* Distance in bytes from a counter to a word that the host may use for the node's context; the word
- * before the first is for the function itself. Initially 0; a child of fork inherits the words. */
+ * before that of the first node is for the function itself. Initially 0; a child of fork inherits
+ * the words. */
 #define CAIRN_PRIV_TREE_NODE_OFFSETS 65536
 
 /* Like cairn_priv_tree_counters, but returns NULL if the counters do not exist yet. */

@@ -65,7 +65,7 @@ enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
 
 typedef struct cairn_priv_lane {
     char *base;        /* base address of the records */
-    int64_t tick_left; /* ticks until the next sample */
+    int64_t tick_left; /* ticks until the next sample; -1 while ticks are exact */
     uint64_t tick_mode;
     cairn_priv_cached_edge *edge_cache; /* searched if a record does not cache the callee */
     uint64_t edge_cache_mask;

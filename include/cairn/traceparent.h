@@ -27,10 +27,11 @@ extern "C" {
 /* "00-", a trace id of 32 hexadecimal digits, "-", a span id of 16, "-01" and a NUL. */
 #define CAIRN_TRACEPARENT_SIZE 56
 
-/* Writes the id of the strand's innermost open span, or of the span for which it works. The trace
- * id is the adopted one, otherwise the process's own. In a tree that is not recorded (span_rate in
- * cairn_options) the last digit is 0, and other processes that sample trees follow it. Writes ""
- * and returns false if no span is open, or none are recorded. Thread: the strand's. */
+/* Writes the id of the strand's innermost open span, or of the span for which the strand works. The
+ * trace id is the adopted one, otherwise the process's own. In a tree that is not recorded
+ * (span_rate in cairn_options) the last digit is 0, and other processes that sample trees do not
+ * record their parts either. Writes "" and returns false if no span is open, or none are recorded.
+ * Thread: the strand's. */
 CAIRN_API bool cairn_traceparent_write(const cairn_strand *strand,
                                        char text[CAIRN_TRACEPARENT_SIZE]);
 
