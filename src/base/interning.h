@@ -18,7 +18,7 @@ void crn_interning_free(crn_interning *interning);
  * pointers, valid until the interning is freed. */
 const char *crn_intern(crn_interning *interning, const char *text, size_t length);
 
-/* Does the same with a whole text. */
+/* Same, for a NUL-terminated text. */
 static inline const char *crn_intern_text(crn_interning *interning, const char *text)
 {
     return crn_intern(interning, text, strlen(text));

@@ -125,11 +125,12 @@ static void *try_pages(size_t size, int protection)
         return NULL;
     int saved = errno;
     void *memory = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* Without huge pages a written byte takes one page. A kernel that has none refuses the advice,
+     * which does no harm. */
     if (memory == MAP_FAILED)
         memory = NULL;
     else
-        madvise(memory, size, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses, which is
-                                                   harmless */
+        madvise(memory, size, MADV_NOHUGEPAGE);
     errno = saved;
     return memory;
 }

@@ -27,8 +27,8 @@ void crn_free(void *memory);
  * functions needed to find a context are called when a profile is opened.) */
 bool crn_is_same(const void *one, const void *other, size_t size);
 
-/* Returns a zeroed table of `size` bytes, for tables that grow by doubling. Frees of large tables
- * return their memory to the system; malloc would keep outgrown tables, which add up to as much
+/* Returns a zeroed table of `size` bytes, for tables that grow by doubling. Freeing a large table
+ * returns its memory to the system. malloc would keep outgrown tables, which add up to as much
  * memory again. Returns NULL without memory. */
 void *crn_try_table(size_t size);
 void crn_free_table(void *table, size_t size);
@@ -39,7 +39,7 @@ void *crn_try_sparse(size_t size);
 /* Like crn_try_sparse, but read-only: a write is a segmentation fault. */
 void *crn_try_zeros(size_t size);
 void crn_free_sparse(void *memory, size_t size);
-/* Has the kernel zero memory of crn_try_sparse in child processes. Returns false before Linux
+/* Makes the kernel zero memory of crn_try_sparse in children of fork. Returns false before Linux
  * 4.14. */
 bool crn_zero_in_children(void *sparse, size_t size);
 
@@ -50,8 +50,8 @@ char *crn_strdup(const char *text);
 /* Returns a copy of `count` items of `size` bytes. */
 void *crn_copied(const void *items, size_t count, size_t size);
 
-/* Makes room in `array` for one more element, if all `room` elements that it has are in use: the
- * memory grows by doubling. */
+/* Makes space in `array` for one more element. The array has space for `room` elements, of which
+ * `count` are in use; if all are, doubles the space and `room`. */
 #define CRN_GROW(array, count, room)                                                               \
     do {                                                                                           \
         if ((count) >= (room)) {                                                                   \

@@ -25,9 +25,9 @@ typedef struct crn_nesting {
 /* Called when `inner` interrupts `outer`. */
 typedef void crn_nesting_found(void *to, uint32_t outer, uint32_t inner);
 
-/* Adds the lane's next span; spans come in the order of start and number. Calls `found` for the
- * open spans from the innermost outwards, up to the first that outlives the new span. In total,
- * makes at most two calls a span. */
+/* Adds the lane's next span, unless it is empty. Spans come in the order of start and number. Calls
+ * `found` for the open spans from the innermost outwards, up to the first that outlives the new
+ * span. All calls together are at most two a span. */
 static inline void crn_nesting_add(crn_nesting *nesting, uint32_t span, crn_period period,
                                    crn_nesting_found *found, void *to)
 {

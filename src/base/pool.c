@@ -27,9 +27,9 @@ enum {
 
 static const uint64_t MOST = (uint64_t)1 << (ADDRESS_BITS - 1);
 
-/* Lists of free allocations, by size class. The upper bits of each word count changes of the list,
- * so that compare-and-exchange fails if the list changed but has the same first element again
- * (ABA). */
+/* Lists of free allocations, by size class. The lower ADDRESS_BITS of each word are the address of
+ * the first allocation. The upper bits count changes of the list, so that compare-and-exchange
+ * fails if the list changed but has the same first allocation again (ABA). */
 static uint64_t lists[CLASSES]; /* atomic */
 
 static int power_of(uint64_t size)
@@ -85,7 +85,7 @@ static head *take(uint64_t *list)
     return block_of(first);
 }
 
-/* Has the kernel make up to POPULATED bytes present at once, which costs less than a fault a page.
+/* Maps pages. Up to POPULATED bytes are made present at once, which costs less than a fault a page.
  */
 static head *map(uint64_t size)
 {
@@ -107,9 +107,9 @@ static head *map_chunk(void)
     return (head *)(void *)(pages + before);
 }
 
-/* Address of the unused rest of the current chunk, which ends at the next multiple of CHUNK. At a
- * multiple of CHUNK nothing is left. Atomic. Chunks in use are never unmapped, so no value repeats
- * (no ABA). */
+/* Address of the unused rest of the current chunk; atomic. The chunk ends at the next multiple of
+ * CHUNK; if the address itself is one, nothing is left. Chunks in use are never unmapped, so no
+ * value repeats (no ABA). */
 static uint64_t frontier;
 
 static head *cut(uint64_t size)
@@ -153,8 +153,8 @@ void crn_pool_give(void *memory)
         put(list_of(block->size), block);
 }
 
-/* The thread sanitizer does not know mremap: it takes moved memory for what was at its address
- * before. */
+/* The thread sanitizer does not know mremap: it mistakes moved memory for the memory that was at
+ * the new address before. */
 #ifdef __SANITIZE_THREAD__
 enum { MOVES_PAGES = false };
 #else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * search.h - binary search in sorted arrays: of numbers, or of structs by one of their members.
+ * search.h - binary search in arrays of numbers, or of structs by one of their members, in
+ * ascending order.
  */
 #ifndef CRN_BASE_SEARCH_H
 #define CRN_BASE_SEARCH_H

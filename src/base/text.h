@@ -14,8 +14,8 @@
 size_t crn_text_decode(const char *text, uint32_t *character);
 
 /* Returns true if a character can control a terminal, or make a text look like another text: C0 and
- * C1 controls, DEL, marks, overrides and isolates of writing direction, zero-width characters and
- * line separators. */
+ * C1 controls, DEL, marks, overrides and isolates of writing direction, zero-width and other
+ * invisible characters, line separators. */
 bool crn_text_is_unsafe(uint32_t character);
 
 /* Returns a copy in valid UTF-8, with U+FFFD for each invalid byte and, if `safe`, '?' for each

@@ -15,8 +15,8 @@ bool crn_clock_has_tsc(void);
 uint64_t crn_clock_monotonic(void);
 uint64_t crn_clock_realtime(void);
 
-/* Sets `boot` to Linux's boot id, or to 0 0 if it is unknown. Processes with equal boot ids share
- * CLOCK_MONOTONIC. Preserves errno. */
+/* Sets `boot` to Linux's boot id, or to 0 0 if the id is unknown. Processes with equal boot ids
+ * share CLOCK_MONOTONIC. Preserves errno. */
 void crn_clock_boot(uint64_t boot[2]);
 
 /* Reads the profile's clock: the time stamp counter if `tsc`, else CLOCK_MONOTONIC in

@@ -17,8 +17,9 @@
 #include "base/memory.h"
 
 /* Moves a descriptor to a high number, so that low numbers stay free for the program's own files.
- * The number is near the limit, but below 1024, because the kernel's table is as long as the
- * highest number. Never returns the number of a standard stream, even a closed one. */
+ * The number is near RLIMIT_NOFILE, but below 1024, because the kernel's table is as long as the
+ * highest number. Returns -1 if `file` is -1. Never returns the number of a standard stream, even a
+ * closed one. */
 static int above_program_files(int file)
 {
     enum { TABLE = 1024 };
@@ -74,7 +75,8 @@ static char *absolute(const char *path)
     return strcat(whole, path);
 }
 
-/* Creates a hidden file with a unique name in the folder of `path`, readable by its owner only. */
+/* Creates a hidden file with a unique name in the folder of `path`, readable by its owner only.
+ * Returns -1 on an error. The caller frees `*name` in either case. */
 static int create_beside(const char *path, char **name)
 {
     enum { NAME_ROOM = 64, TRIES = 1000 };
@@ -96,7 +98,7 @@ static int create_beside(const char *path, char **name)
     return file;
 }
 
-/* Has btrfs overwrite blocks in place. Otherwise a write to a mapped page needs a new block, and
+/* Makes btrfs overwrite blocks in place. Otherwise a write to a mapped page needs a new block, and
  * raises SIGBUS if the disk is full, although the file's space was allocated. Other file systems
  * refuse the flag, which does no harm. The file must be empty. */
 static void write_in_place(int file)
@@ -182,7 +184,8 @@ void crn_file_drop(const crn_file *file)
         close(file->descriptor);
 }
 
-/* Opens the file that a thread's table of descriptors has; -1 if that fails. */
+/* Opens the file again by the descriptor table of `thread`. Returns -1 if that fails, or if the
+ * number means another file there. */
 static int open_of_thread(const crn_file *file, pid_t thread)
 {
     char path[64];

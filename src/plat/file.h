@@ -31,8 +31,9 @@ bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t
  * false and sets errno. */
 bool crn_file_publish(crn_file *file, const char *magic, size_t size);
 
-/* Returns the descriptor, valid for immediate use. If the program closed it, opens the file again
- * by its path. Returns -1 and sets errno if the file is gone. Not thread safe. */
+/* Returns the descriptor. Use it at once, because the program may close it. If the program has
+ * closed it, opens the file again by its path. Returns -1 and sets errno if the file is gone. Not
+ * thread safe. */
 int crn_file_descriptor(crn_file *file);
 
 /* Returns true if the calling thread has the descriptor. */
@@ -41,15 +42,15 @@ bool crn_file_is_open(const crn_file *file);
 /* Closes the descriptor in the calling thread's table alone. */
 void crn_file_drop(const crn_file *file);
 
-/* Opens the file again in the calling thread's table, from that of another thread of the process,
- * which has it. On failure returns false; then the file is as before. */
+/* Opens the file again in the calling thread's descriptor table. `thread` is another thread of the
+ * process, whose table has the descriptor. On failure returns false; then the file is as before. */
 bool crn_file_fetch(crn_file *file, pid_t thread);
 
-/* Returns true if crn_file_fetch would do, from the calling thread's table. Needs /proc, and the
- * right to open the file. */
+/* Returns true if another thread could call crn_file_fetch with the calling thread: /proc is there,
+ * and the file may be opened. */
 bool crn_file_can_fetch(const crn_file *file);
 
-/* Returns true if the file has no name, so that it is in memory. */
+/* Returns true if the file has no name: it is in memory only. */
 bool crn_file_is_nameless(const crn_file *file);
 
 /* Closes the descriptor, unless the program reused its number. Removes the file if it was not
@@ -57,13 +58,14 @@ bool crn_file_is_nameless(const crn_file *file);
 void crn_file_close(crn_file *file);
 
 /* Extends the file to include `size` bytes from `offset`, zeroed and allocated on disk, so that
- * stores to a mapping cannot fail. The zeros are written: this costs a third of posix_fallocate and
- * later faults on unwritten blocks. Never raises SIGXFSZ. On failure returns false and sets
- * errno. */
+ * stores to a mapping cannot fail. The zeros are written, which takes a third of the time of
+ * posix_fallocate and of the later faults on unwritten blocks. Never raises SIGXFSZ. On failure
+ * returns false and sets errno. */
 bool crn_file_extend(int file, uint64_t offset, uint64_t size);
 
-/* The same for the end of the file, which should be at `offset`: appends at its end, wherever that
- * is. */
+/* Like crn_file_extend, but appends the zeros at the file's end, which should be at `offset`: if it
+ * is elsewhere, no byte is overwritten. Kernels and file systems without RWF_APPEND write at
+ * `offset`. */
 bool crn_file_append(int file, uint64_t offset, uint64_t size);
 
 /* Reserves address space without memory. Returns NULL if there is none. */
@@ -76,14 +78,17 @@ bool crn_address_fill(char *address, uint64_t size);
 /* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
 
-/* Maps the pages of a shared mapping that are in memory, several at a time: cheaper than a page
- * fault for each. An error does no harm: they then come one by one. Preserves errno. */
+/* Enters all pages of a shared mapping into the page table at once, which costs less than a page
+ * fault a page. For a file in memory. An error does no harm: the pages are then faulted in one by
+ * one. Preserves errno. */
 void crn_address_fetch(char *address, uint64_t size);
 
-/* Returns true if the process may use only so much address space. */
+/* Returns true if the process's address space is limited (RLIMIT_AS), or if the limit is
+ * unknown. */
 bool crn_address_is_limited(void);
 
-/* Replaces a shared mapping by a private copy of its contents; `file` may be -1. */
+/* Replaces a shared mapping by a private one with the same contents: a private mapping of the file,
+ * or a copy if `file` is -1. Returns false on an error. */
 bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size);
 
 #endif

@@ -65,7 +65,7 @@ static uint64_t wake_event(void)
 static crn_switches *open_event(struct perf_event_attr *event, pid_t thread)
 {
     if (sysconf(_SC_PAGESIZE) != PAGE)
-        return NULL; /* the mapping would have no ring buffer */
+        return NULL; /* with larger pages, MAPPED bytes would hold no ring buffer */
     event->size = sizeof *event;
     event->sample_id_all = 1;
     event->use_clockid = 1;
@@ -106,10 +106,10 @@ void crn_switches_close(crn_switches *switches)
 
 /* ---- reading ---- */
 
-/* The begin of a record of the kernel, as far as this file reads it. */
+/* A record of the kernel, as far as this file reads it. */
 typedef struct record {
     struct perf_event_header header;
-    uint64_t at; /* time stamp, except in PERF_RECORD_LOST */
+    uint64_t at; /* time stamp; an event id in PERF_RECORD_LOST */
     uint32_t raw_size;
     uint8_t raw[160];
 } record;
@@ -125,7 +125,7 @@ static void copy_from(const crn_switches *switches, uint64_t from, void *to, siz
 /* Reads a wake-up. Returns false if the record does not hold the woken thread's id. */
 static bool read_wake(const record *record, crn_switch *next)
 {
-    enum { FLAGS = 2, INTERRUPT = 0x08 | 0x10 /* hard, soft */ };
+    enum { FLAGS = 2, INTERRUPT = 0x08 | 0x10 /* flags of a hard and of a soft interrupt */ };
     int32_t woken;
     if (record->raw_size < woken_at + sizeof woken || woken_at + sizeof woken > sizeof record->raw)
         return false;

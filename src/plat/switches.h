@@ -16,29 +16,29 @@ typedef enum crn_switch_kind {
     CRN_SWITCH_WAITS, /* the thread gave up its core to wait */
     CRN_SWITCH_READY, /* the thread was preempted */
     CRN_SWITCH_IN,    /* the thread got a core */
-    CRN_SWITCH_WOKE,  /* it, or an interrupt on its core, woke a thread */
+    CRN_SWITCH_WOKE,  /* the thread, or an interrupt on its core, woke another thread */
     CRN_SWITCH_LOST   /* the kernel had no space: some switches are missing */
 } crn_switch_kind;
 
 typedef struct crn_switch {
     crn_switch_kind kind;
-    uint64_t at; /* CLOCK_MONOTONIC, ns */
-    pid_t woken; /* of CRN_SWITCH_WOKE */
-    bool itself; /* for CRN_SWITCH_WOKE: the thread itself woke it, not an interrupt */
+    uint64_t at; /* CLOCK_MONOTONIC, ns; meaningless for CRN_SWITCH_LOST */
+    pid_t woken; /* for CRN_SWITCH_WOKE: the thread that was woken */
+    bool itself; /* for CRN_SWITCH_WOKE: the thread woke `woken` itself, not an interrupt */
 } crn_switch;
 
 /* Has the kernel record the switches of a thread from now on. Returns NULL where that is not
  * possible or not allowed. Opens and closes a file; keeps none open. */
 crn_switches *crn_switches_open(pid_t thread);
 
-/* Likewise records the wake-ups by the thread. Needs a mounted tracefs and the right to use
- * tracepoints. */
+/* Likewise records the wake-ups of other threads by the thread. Needs a mounted tracefs and the
+ * right to use tracepoints. */
 crn_switches *crn_switches_open_wakes(pid_t thread);
 
 void crn_switches_close(crn_switches *switches);
 
-/* Returns true if the ring buffer has no space for another record: switches since the last record
- * are missing. */
+/* Returns true if the ring buffer may have no space for another record. Then switches since the
+ * last record may be missing. */
 bool crn_switches_are_full(const crn_switches *switches);
 
 /* Takes the next switch. Returns false if no switch is left to read. One caller at a time. */

@@ -100,7 +100,7 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
-/* Reads READY of "CPU READY TURNS", in ns. */
+/* schedstat is "CPU READY TURNS": processor time and ready time in ns, and a count. */
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
 {
     enum { DECIMAL = 10 };
@@ -150,14 +150,15 @@ int crn_thread_first_exit_status(void)
     if (file >= 0)
         close(file);
     text[got > 0 ? got : 0] = 0;
-    const char *field = strrchr(text, ')'); /* ends field 2, which may contain spaces */
+    const char *field = strrchr(text, ')'); /* the end of field 2, which may contain spaces */
     for (int number = STATE - 1; field && number < EXIT_CODE; number++)
         field = strchr(field + 1, ' ');
     long code = field ? strtol(field, NULL, 10) : 0;
     return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
-/* Closes descriptors in a file table of the calling thread's own. */
+/* Gives the calling thread a file table of its own, and closes descriptors `first` to `last`
+ * there. */
 static bool close_apart(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.h - facts about other threads of the process, read without disturbing them.
+ * thread.h - facts about threads of the process, read without disturbing them, and settings of the
+ * calling thread.
  */
 #ifndef CRN_PLAT_THREAD_H
 #define CRN_PLAT_THREAD_H
@@ -30,15 +31,16 @@ bool crn_thread_is_runnable(pid_t thread);
  */
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns);
 
-/* Returns true if the process certainly has no other thread but `others`, which exist. May still
- * return false shortly after a join. Signal safe. */
+/* Returns true if the process has exactly `others` threads besides the calling one. Returns false
+ * if that is unknown, and perhaps shortly after a join. Signal safe. */
 bool crn_thread_is_alone(unsigned others);
 
 /* Returns true if the main thread has ended and exactly `count` other threads are left, including
  * the caller; false if unknown. Opens no file, does not allocate. */
 bool crn_thread_are_last(unsigned count);
 
-/* Returns the exit status of the main thread, which has ended; 0 if unknown. Opens a file. */
+/* Returns the exit status of the main thread, which has ended; 0 if it is unknown or a signal
+ * killed the thread. Opens a file. */
 int crn_thread_first_exit_status(void);
 
 /* Returns the number of processors that the calling thread may run on; at least 1. */
@@ -48,9 +50,9 @@ unsigned crn_thread_cores(void);
  * permitted. */
 void crn_thread_be_prompt(void);
 
-/* Gives the calling thread an empty file descriptor table of its own: its files use no numbers of
- * the program's, and it keeps no file open that the program closes. Returns false if the system
- * cannot do this. */
+/* Gives the calling thread an empty file descriptor table of its own: the thread's files take no
+ * numbers from the program's, and the thread keeps no file open that the program closes. Returns
+ * false if the system cannot do this. */
 bool crn_thread_leave_files(void);
 
 /* Like crn_thread_leave_files, but the table keeps `file`. */
