@@ -32,14 +32,14 @@ typedef enum crn_section_kind {
                                      is the end */
     CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
     CRN_SECTION_SPAN_RING = 11,   /* as SPANS, of a lane that overwrites its oldest spans: parts of
-                                     CRN_RING_SPANS items, the first a crn_disk_ring */
-    CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, of such a lane: parts of CRN_RING_DETAILS items,
-                                     the first a crn_disk_ring */
+                                     CRN_RING_SPANS items, of which the first is a crn_disk_ring */
+    CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, of such a lane: parts of CRN_RING_DETAILS items, of
+                                     which the first is a crn_disk_ring */
     CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans; state 0 is the
                                      end */
     CRN_SECTION_PROCESSES = 14,   /* crn_disk_process, for each process of a merged capture */
     CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by lane of a merged capture */
-    CRN_SECTION_KINDS = 16,       /* number of entries in `used` */
+    CRN_SECTION_KINDS = 16,       /* no kind: number of entries in `used` */
     CRN_SECTION_TREES = 16,       /* crn_disk_tree and its nodes, repeated from byte 8 on; count 0
                                      is the end */
     CRN_SECTION_COUNTS = 17,      /* a group of a lane's counters, CRN_COUNTS_GROUP bytes; the
@@ -105,7 +105,7 @@ typedef struct crn_disk_header {
 
 typedef struct crn_disk_chunk {
     uint16_t kind;   /* crn_section_kind; readers skip unknown kinds */
-    uint16_t metric; /* of a column; of counters, the group */
+    uint16_t metric; /* of a column: the metric; of counters: the group's number */
     uint32_t lane;   /* of a section that each lane has */
     uint64_t place;  /* offset within the section */
     uint64_t offset; /* offset within the file, a multiple of CRN_PAGE */
@@ -180,20 +180,22 @@ typedef struct crn_disk_detail {
     uint64_t value, more;
 } crn_disk_detail;
 
-/* A span's number on its lane is its place + 1. In a ring numbers wrap around after a round of two
- * halves. A reference means a span of the half in which it was written, if the span's part has that
- * half's parity; else of the half before. CRN_SPAN_GONE is the number of a span that was dropped or
- * overwritten. */
+/* A span's number on its lane is its place + 1. In a ring numbers repeat after a round of two
+ * halves, of `half` parts each (crn_disk_ring). The lane's halves count from 0, so each round
+ * begins with an even one. A reference that was written during half h means a span of half h if its
+ * number is of a half with the parity of h, else a span of half h - 1. CRN_SPAN_GONE is the number
+ * of a span that was dropped or overwritten. */
 enum { CRN_RING_SPANS = 8192, CRN_RING_DETAILS = 2048, CRN_SPAN_GONE = 0x7fffffff };
 
-/* Head of a part of a ring, at the begin of the first item: the first 24 bytes of a span (32) or
- * all of a detail (24). */
+/* Head of a part of a ring. It takes the place of the first item: of a span (32 bytes, of which the
+ * last 8 are unused) or of a detail (24 bytes). */
 typedef struct crn_disk_ring {
-    uint64_t nothing;
-    uint64_t part;   /* number of the part, from 1; 0: unused. In a part of spans, the head has the
-                        span number ((part - 1) modulo 2 * `half`) * CRN_RING_SPANS + 1 */
-    uint32_t half;   /* of spans: number of parts in half a round of span numbers */
-    uint32_t before; /* of details: the half in which all were written, from 0 */
+    uint64_t nothing; /* 0 */
+    uint64_t part;    /* number of the part, from 1; 0: unused. In a part of spans, the head has the
+                         span number ((part - 1) modulo 2 * `half`) * CRN_RING_SPANS + 1 */
+    uint32_t half;    /* in a part of spans: number of parts in half a round of span numbers */
+    uint32_t before;  /* in a part of details: the half during which all its details were written,
+                         from 0 */
 } crn_disk_ring;
 
 /* Returns a span's name: lane number + 1 in bits 32 to 51; place + 1 in bits 0 to 31 and 52 to 63.
@@ -261,10 +263,10 @@ typedef struct crn_disk_process {
     uint64_t spare_words[1];
 } crn_disk_process;
 
-/* A counter tree: the blocks that were inlined into one function. Its number is its offset in the
- * section, in units of 8 bytes. */
+/* Head of a counter tree: the blocks that were inlined into one function. The tree's number is its
+ * offset in the section, in units of 8 bytes. */
 typedef struct crn_disk_tree {
-    uint32_t count; /* number of nodes; stored after them */
+    uint32_t count; /* number of nodes, which follow; written after them */
     uint32_t spare;
 } crn_disk_tree;
 
@@ -277,9 +279,9 @@ typedef struct crn_disk_node {
 
 enum { CRN_COUNTS_GROUP = 1 << 16 };
 
-/* Head of the counters of one context: one for each node of the tree, its calls. */
+/* Head of the counters of one context. A uint64_t for each node of the tree follows: its calls. */
 typedef struct crn_disk_counts {
-    uint32_t tree;   /* number of the tree; stored after `record` */
+    uint32_t tree;   /* number of the tree; written after `record` */
     uint32_t record; /* record of the context; 0: unused */
 } crn_disk_counts;
 
@@ -312,7 +314,7 @@ typedef struct crn_disk_origin {
 typedef struct crn_disk_lane {
     uint64_t used; /* number of records of the graph, with the unused record 0 */
     uint32_t name;
-    uint32_t open;
+    uint32_t open;    /* 1: a thread uses the lane */
     uint64_t stamp;   /* clock up to which wall time is charged */
     uint64_t current; /* record that was current at `stamp` */
     uint64_t strands; /* number of strands opened so far */
@@ -332,9 +334,9 @@ typedef struct crn_disk_lane {
     uint64_t spans_dropped, details_dropped; /* spans and details not recorded */
     /* Parts of spans_dropped: at the limit on spans; because no space was ready in time. */
     uint64_t spans_limited, spans_late;
-    uint64_t spans_recycled; /* recorded, then overwritten by later spans */
-    uint64_t spans_skipped;  /* not sampled, like their root spans */
-    uint64_t trees_skipped;
+    uint64_t spans_recycled;     /* recorded, then overwritten by later spans */
+    uint64_t spans_skipped;      /* not sampled, like their root spans */
+    uint64_t trees_skipped;      /* span trees that were not sampled */
     uint64_t histograms_dropped; /* spans that no histogram counts, for lack of space */
     uint64_t histogram_unit;     /* of a merged capture: ns per unit of the lane's histograms, the
                                     bits of a double; 0: the clock's unit */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A table holds all reservations: a list would need a lock, which the signal handler can interrupt.
- * Callers find an entry by its hash; the handler looks at all entries.
+ * A table holds all reservations. A list would need a lock, whose holder the handler of SIGBUS can
+ * interrupt. Callers find an entry by its hash; the handler looks at all entries.
  */
 #include "capture/loss.h"
 
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 enum {
-    ENTRIES = 1 << 14,  /* a power of two */
-    PROBES = 64,        /* number of entries for a reservation to choose from; if all are taken, it
-                           gets none */
-    SPARE = 1 << 20,    /* bytes: crn_capture_reserve_spare */
+    ENTRIES = 1 << 14, /* a power of two */
+    PROBES = 64, /* number of entries for a reservation to choose from. If all are taken, it gets
+                    none, and a loss does not replace its mappings */
+    SPARE = 1 << 20,    /* bytes that crn_capture_reserve_spare reserves */
     NEIGHBOURS_LOG = 14 /* log2 of the bytes of address space that share a hash: a small process
                            then uses adjacent entries */
 };
@@ -62,8 +62,8 @@ static entry *find(const char *base)
     return NULL;
 }
 
-/* Takes address space from that which crn_capture_reserve_spare reserved; NULL if it has not so
- * much left. */
+/* Takes address space that crn_capture_reserve_spare reserved. Returns NULL if too little is
+ * left. */
 static char *take_spare(crn_capture *capture, uint64_t size)
 {
     uint64_t used = __atomic_load_n(&capture->spare_used, __ATOMIC_RELAXED);
@@ -113,8 +113,9 @@ void crn_capture_pass_on(char *base, crn_capture *to)
         __atomic_store_n(&entry->of, to, __ATOMIC_RELEASE);
 }
 
-/* Waits until no handler can map memory in this address space, which then may get another use. If
- * that takes too long (a fork may have removed the thread), the space stays reserved. */
+/* Before it releases the address space for other uses, waits until no handler can map memory there.
+ * If that takes too long (a fork may have removed the thread that ran the handler), the space stays
+ * reserved. */
 void crn_capture_release(char *base, uint64_t size)
 {
     enum { PATIENCE = 10000 };

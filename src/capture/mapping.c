@@ -12,7 +12,8 @@
 
 /* ---- truncated files ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `mappings` and `before` */
+/* Held to change `mappings` and `before`. The signal handler reads both without the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static crn_mapping *mappings;
 static struct sigaction before;
 
@@ -31,8 +32,8 @@ static void fill(int signal, siginfo_t *info, void *context)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
             return;
     }
-    sigaction(signal, &before, NULL); /* of no mapping: the previous handler gets the signal when
-                                         the access is repeated */
+    sigaction(signal, &before, NULL); /* the address is in no mapping: the previous handler gets the
+                                         signal when the access is repeated */
 }
 
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
@@ -79,7 +80,7 @@ void crn_mapping_rest(const crn_mapping *mapping)
 /* ---- parts ---- */
 
 /* Collects the consecutive chunks of a section. Returns false if a chunk does not consist of whole
- * items, or is not aligned to a word. */
+ * items or does not begin at a multiple of a word. */
 static bool find_parts(const crn_mapping *mapping, const crn_reader *reader, crn_section_kind kind,
                        uint32_t lane, uint64_t item, crn_parts *parts)
 {

@@ -11,7 +11,7 @@
 #include "capture/reader.h"
 
 typedef struct crn_mapping {
-    const char *base; /* NULL: could not be mapped */
+    const char *base; /* NULL: the file could not be mapped */
     uint64_t size;
     struct crn_mapping *next; /* in the list of open mappings */
 } crn_mapping;
@@ -36,8 +36,9 @@ typedef struct crn_parts {
     char *copy; /* owned; NULL if the parts are in the mapping */
 } crn_parts;
 
-/* Finds the items, `item` bytes each (a multiple of a word), of a lane's section. Copies them into
- * one part if a chunk does not consist of whole items, or if `mapping` is NULL or not mapped. */
+/* Finds the items of a lane's section. `item` is the size of one in bytes, a multiple of a word.
+ * Copies the items into one part if a chunk does not consist of whole items or is not aligned to a
+ * word, or if `mapping` is NULL or not mapped. Returns false if the copy cannot be made. */
 bool crn_mapping_section(const crn_mapping *mapping, const crn_reader *reader,
                          crn_section_kind kind, uint32_t lane, uint64_t item, crn_parts *parts,
                          crn_error *error);

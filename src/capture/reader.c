@@ -103,7 +103,7 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
             break;
         uint64_t begin = offset + sizeof directory;
         uint64_t left =
-            begin < reader->file_size ? reader->file_size - begin : 0; /* the file may grow */
+            begin < reader->file_size ? reader->file_size - begin : 0; /* the file may have grown */
         uint64_t fits = left / sizeof(crn_disk_chunk);
         uint64_t count = directory.count < fits ? directory.count : fits;
         crn_disk_chunk *chunks = crn_try_calloc(count, sizeof *chunks);
@@ -202,7 +202,7 @@ size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t
     return find_chunk(reader, &identity);
 }
 
-/* Consecutive chunks of a section from its begin. */
+/* The chunks of a section that follow each other without gaps from its begin. */
 typedef struct extent {
     size_t first, last; /* indices of the first chunk and of the chunk after the last */
     uint64_t size;
@@ -253,7 +253,7 @@ bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t l
     extent its = extent_of(reader, kind, lane, metric, wanted);
     uint64_t there = its.size > from ? its.size - from : 0;
     *bytes = (crn_bytes){.size = there < most ? there : most, .whole = there >= most};
-    /* Refuses a section larger than the file: its chunks claim the same bytes. */
+    /* In a section larger than the file, chunks claim the same bytes. */
     if (bytes->size > reader->file_size)
         return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its chunks overlap");
     bytes->data = crn_try_calloc(bytes->size + 1, 1);

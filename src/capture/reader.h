@@ -29,14 +29,15 @@ typedef struct crn_bytes {
     bool whole; /* all requested bytes are there */
 } crn_bytes;
 
-/* Opens a capture and reads its directory. */
+/* Opens a capture and reads its header and directories. */
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
 
-/* Does the same for an open file; the caller closes it. Messages call it `name`. */
+/* Does the same for an open file, which messages call `name`. crn_reader_close closes the file,
+ * unless the caller sets reader->file to -1 before. On an error the file stays open. */
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
 
-/* Reads the header and the directories again, as a live capture grows. On an error the reader has
- * no chunks. */
+/* Reads the header and the directories again, as a live capture grows. On an error the reader can
+ * only be closed. */
 bool crn_reader_refresh(crn_reader *reader, crn_error *error);
 
 void crn_reader_close(crn_reader *reader);
@@ -46,8 +47,8 @@ void crn_reader_close(crn_reader *reader);
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                         uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
 
-/* Does the same for a lane's section, and subtracts its size from `*left`. Fails if too little is
- * left: lanes of a hostile file can claim the same bytes. */
+/* Like crn_reader_section, for a lane's section. Subtracts the section's size from `*left`, and
+ * fails if less is left: lanes of a hostile file can claim the same bytes. */
 bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                              uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
                              crn_error *error);
@@ -61,22 +62,22 @@ bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, 
 uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                          uint16_t metric);
 
-/* Does the same as crn_reader_section from offset `from` on, for sections too large to copy at
- * once. */
+/* Like crn_reader_section, but reads from offset `from` of the section on: for sections too large
+ * to copy at once. */
 bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
                      crn_error *error);
 
-/* Returns the index of a section's first chunk; if the section is missing, of a chunk of another
- * section, or chunk_count. */
+/* Returns the index of a section's first chunk. If the section is missing, returns the index of a
+ * chunk of another section, or chunk_count. */
 size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t lane);
 
-/* Reads the current value of one word of a section, at offset `place`; 0 if the section lacks
- * it. */
+/* Reads the current value of one word of a section, at offset `place`; 0 if the section lacks the
+ * word. Returns false on a read error. */
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t place, uint64_t *word, crn_error *error);
 
-/* Returns the capture's current generation. */
+/* Returns the capture's current generation; if it cannot be read, the one in `header`. */
 uint64_t crn_reader_generation(const crn_reader *reader);
 
 /* Sets `*lane` to the first existing lane from `*lane` on. Returns false if no lane follows. */
@@ -86,10 +87,12 @@ bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
  * middle of a string are invalid: with them, n bytes could be n²/2 bytes of strings. */
 const char *crn_string_at(const crn_bytes *strings, uint64_t offset);
 
-/* Returns ns per unit of the capture's clock. */
+/* Returns ns per unit of the capture's clock; 1 if the clock counts ns or its rate is
+ * implausible. */
 double crn_reader_clock_scale(const crn_reader *reader);
 
-/* Converts units of the clock to ns, rounded. Clamps to 2^62, which damaged files can exceed. */
+/* Converts units of the clock to ns, rounded. Clamps to 2^62, which damaged files can exceed,
+ * unless `scale` is 1. */
 static inline uint64_t crn_clock_time(uint64_t units, double scale)
 {
     double time = (double)units * scale + 0.5;

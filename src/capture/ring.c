@@ -27,8 +27,8 @@ static const crn_disk_ring *head_at(const crn_bytes *bytes, uint64_t at)
     return (const crn_disk_ring *)(const void *)(bytes->data + at);
 }
 
-/* Returns how many parts of a ring of spans the writer has taken back, overwritten yet or not:
- * spans that end there now are lost. Returns 0 for details. */
+/* Returns how many parts of a ring of spans the writer has given up. They may not be overwritten
+ * yet, but the ends of their open spans may get lost. Returns 0 for a ring of details. */
 static uint64_t parts_given(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
 {
     uint64_t recycled = 0;
@@ -57,7 +57,7 @@ void crn_ring_settle(const crn_reader *reader, crn_section_kind kind, uint32_t l
 /* ---- order of parts ---- */
 
 typedef struct place {
-    uint64_t part, at; /* at: offset in the section */
+    uint64_t part, at; /* part: number from 0; at: offset in the section */
 } place;
 
 static int compare_places(const void *left, const void *right)
@@ -94,7 +94,8 @@ static uint32_t count_spans(const cairn_priv_span *spans, uint64_t room)
     return count;
 }
 
-/* Returns the number of items in a part after its head; 0 if the part is truncated there. */
+/* Returns the number of whole items in a part after its head; 0 if the part ends within its
+ * head. */
 static uint64_t items_of(const crn_bytes *bytes, uint64_t at, uint64_t part, uint64_t item)
 {
     uint64_t left = bytes->size - at, items = (left < part ? left : part) / item;
@@ -107,7 +108,8 @@ static const crn_ring_part *find_part(const crn_ring *ring, uint64_t part)
     return low < ring->part_count && ring->parts[low].part == part ? &ring->parts[low] : NULL;
 }
 
-/* Returns the list's number of span `within` of a part, from 0; 0 if the list lacks it. */
+/* Returns the number in the list of the span at position `within` of a part, from 0. Returns 0 if
+ * the list lacks the span. */
 static uint32_t number_within(const crn_ring *ring, uint64_t part, uint64_t within)
 {
     const crn_ring_part *found = find_part(ring, part);
@@ -124,8 +126,8 @@ uint32_t crn_ring_number(const crn_ring *ring, uint64_t place)
     return number_within(ring, place / IN_PART, place % IN_PART);
 }
 
-/* Returns the list's number for a span number that was written during `half`, counted from 0; 0 if
- * the list lacks the span. */
+/* Returns the number in the list of the span that a reference means: `number`, written during
+ * `half` (counted from 0; see format.h). Returns 0 if the list lacks the span. */
 static uint32_t resolve(const crn_ring *ring, uint32_t number, uint64_t half)
 {
     uint64_t place = number - 1, part = place / CRN_RING_SPANS;

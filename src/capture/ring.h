@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring.h - reads the ring of a lane (--spans=last), its spans and their details, as a list: ordered
- * by begin, numbered from 1.
+ * ring.h - reads the ring of a lane (--spans=last): its spans, and their details, as a list ordered
+ * by begin and numbered from 1.
  *
  * The file may be live, damaged or malicious. The list lacks parts that were overwritten during the
  * read. Details of missing spans are dropped; missing parents become CRN_SPAN_GONE.
@@ -27,7 +27,7 @@ typedef struct crn_ring {
 } crn_ring;
 
 /* Reads the ring of a lane; without a ring, part_count is 0. Subtracts the size of the ring's
- * sections from `left`: all lanes together must not exceed the file. */
+ * sections from `*left`: all lanes together must not exceed the file. Returns false on an error. */
 bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t *left, crn_ring *ring,
                    crn_error *error);
 void crn_ring_free(crn_ring *ring);
@@ -36,11 +36,12 @@ void crn_ring_free(crn_ring *ring);
  * The other spans follow without gaps. */
 uint64_t crn_ring_place(const crn_ring *ring);
 
-/* Returns the list's number of the span at `place`; 0 if the list lacks it. */
+/* Returns the number in the list of the span at `place` among all that the lane has recorded; 0 if
+ * the list lacks it. */
 uint32_t crn_ring_number(const crn_ring *ring, uint64_t place);
 
-/* Marks the parts in `bytes`, a copy of a ring's section, as unused that were overwritten since it
- * was read. */
+/* `bytes` is a copy of a ring's section. Marks those of its parts as unused that were overwritten
+ * or given up since the copy was made. */
 void crn_ring_settle(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      crn_bytes *bytes);
 

@@ -21,7 +21,7 @@ enum {
     RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice their
                                                     size */
     CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE,
-    /* The file grows by more than is needed, because each time costs five system calls. */
+    /* The file grows by more than is needed, because each growth costs five system calls. */
     FIRST_ALLOCATION = CRN_FIRST(8, 2) * CRN_PAGE,
     LEAST_ALLOCATION = CRN_FIRST(4, 1) * CRN_PAGE
 };
@@ -33,8 +33,8 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
-/* Stores why the file did not grow, for readers, and the size, so that it is not requested again:
- * each attempt would fill the disk. */
+/* For lack of space, stores why the file did not grow, for readers, and by how much, so that so
+ * much is not requested again: each attempt would fill the disk. Returns `error`. */
 static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refusal,
                           cairn_error error)
 {
@@ -61,8 +61,8 @@ static bool is_whole(crn_capture *capture, int file, uint64_t size)
     return false;
 }
 
-/* Extends the file by `least` bytes, or by more if there is space. Returns by how many; 0 on an
- * error. An attempt to write more may have filled the disk, and written enough. */
+/* Extends the file by `more` bytes, or by `least` if that fails or is more. Returns by how many; 0
+ * on an error. A failed attempt may have filled the disk and yet written `least` bytes. */
 static uint64_t append(int file, uint64_t at, uint64_t least, uint64_t more)
 {
     if (more > least && crn_file_append(file, at, more))
@@ -71,7 +71,7 @@ static uint64_t append(int file, uint64_t at, uint64_t least, uint64_t more)
     return enough || crn_file_append(file, at, least) ? least : 0;
 }
 
-/* Grows the file by `size` bytes or more. */
+/* Grows the file by at least `size` bytes. Hold the lock. */
 static cairn_error allocate(crn_capture *capture, uint64_t size)
 {
     if (capture->refused_size && size >= capture->refused_size)
@@ -89,7 +89,8 @@ static cairn_error allocate(crn_capture *capture, uint64_t size)
     return CAIRN_OK;
 }
 
-/* Takes `size` bytes of the file, which are allocated on disk. */
+/* Takes the next `size` bytes of the file, allocated on disk, and sets their `*offset`. Hold the
+ * lock. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->end;
@@ -111,7 +112,7 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
 }
 
 /* Maps allocated bytes of the file `place` bytes after the base of a reservation. For a file in
- * memory it also makes the page table entries: that costs less than a page fault a page. For a file
+ * memory, also makes the page table entries, which costs less than a page fault a page. For a file
  * on disk it would cost more. */
 static bool map_allocated(crn_capture *capture, char *base, uint64_t place, int file,
                           uint64_t offset, uint64_t size)
@@ -180,7 +181,7 @@ static cairn_error extend(crn_capture *capture, crn_disk_chunk *last, crn_disk_c
     return error;
 }
 
-/* Allocates space for a chunk and adds it to the directory. */
+/* Allocates space for a chunk and adds the chunk to the directory. Hold the lock. */
 static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
     cairn_error error = CAIRN_OK;
@@ -300,7 +301,7 @@ static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
         chunk->kind = 0;
 }
 
-/* Trims the chunks of all directories, with pread since full directories are not mapped. Returns
+/* Trims the chunks of all directories. Uses pread, since only the last directory is mapped. Returns
  * the end of what the file still needs; UINT64_MAX on an error. */
 static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, const void *data)
 {
@@ -393,8 +394,9 @@ void crn_section_detach(crn_section *section)
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
-/* Returns the address space to reserve for a section. Moving it later costs a page fault a page, so
- * a large section reserves much, unless the program's address space is limited. */
+/* Returns how much address space to reserve for a section of `size` bytes. Moving a section costs a
+ * page fault a page, so a large section reserves much, unless the program's address space is
+ * limited. */
 static uint64_t reserved_size(uint64_t size)
 {
     if (size < RESERVE_FIRST / 2)
@@ -423,7 +425,8 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     }
     char *old = section->base;
     uint64_t old_size = section->reserved;
-    section->base = base; /* before unmapping: a signal may end the process here */
+    section->base = base; /* set before the old mapping goes: the handler of a signal may use the
+                             section here */
     section->reserved = size;
     crn_capture_release(old, old_size);
     return CAIRN_OK;

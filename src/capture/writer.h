@@ -22,15 +22,16 @@ typedef struct crn_capture {
     crn_disk_directory *directory; /* the last directory, mapped */
     uint64_t directory_offset;
     uint64_t limit;
-    uint64_t end;          /* of what is in use. header->size may become 0 (loss.h). Under lock */
+    uint64_t end; /* end of the bytes in use. Not read from header->size, which a loss can set to 0
+                     (loss.h). Under lock */
     uint64_t allocated;    /* the file's size. Under lock */
-    uint64_t refused_size; /* smallest size by which the file could not grow; 0: unknown. Under
-                              lock */
+    uint64_t refused_size; /* bytes by which the file could not grow the last time; so much is not
+                              tried again. 0: none. Under lock */
     bool detached;         /* in a child of fork: the file is the parent's and must not grow */
     bool lost;             /* the file cannot be written (loss.h); atomic */
-    char *spare;           /* address space for the first sections (loss.h) */
+    char *spare;           /* address space for the first reservations (loss.h) */
     uint64_t spare_used;   /* bytes; atomic */
-    pthread_mutex_t lock;  /* protects the file's end and the directory */
+    pthread_mutex_t lock;  /* protects the fields "under lock", the file's end and the directory */
 } crn_capture;
 
 /* A section of the capture: contiguous in memory, divided into chunks in the file. */
@@ -50,16 +51,16 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
 /* Gives the file its final name. Call it when the file is readable. */
 cairn_error crn_capture_publish(crn_capture *capture);
 
-/* Moves the struct. Call it only while no section is open. */
+/* Moves the struct. Call it only while no section is open: sections point to the capture. */
 void crn_capture_move(crn_capture *to, const crn_capture *from);
 
 /* Returns the file's descriptor; -1 if the file is gone. Use it at once: the program may close
  * it. */
 int crn_capture_file(crn_capture *capture);
 
-/* Allocates a chunk of `chunk->size` zeroed bytes in no crn_section, adds it to the directory and
- * sets its offset. Returns its mapping, or NULL without space. Release it with crn_capture_release
- * (loss.h). */
+/* Allocates a chunk of `chunk->size` zeroed bytes that is in no crn_section, adds it to the
+ * directory and sets its offset. Returns its mapping, or NULL without space or memory. Release it
+ * with crn_capture_release (loss.h). */
 char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
 
 /* Returns the number of used bytes of a chunk. */
@@ -72,7 +73,8 @@ void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data
 /* Sets the state and closes the file. Close all sections first. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);
 
-/* Replace mappings by private copies. Call them in a child of fork. */
+/* Replace the mappings by private copies, so that a child of fork does not write to its parent's
+ * file. Call them in the child. */
 void crn_capture_detach(crn_capture *capture);
 void crn_section_detach(crn_section *section);
 

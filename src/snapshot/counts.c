@@ -102,8 +102,8 @@ static uint64_t calls_of(const crn_disk_node *nodes, const uint64_t *counters, u
     return counters[same ? same - 1 : node];
 }
 
-/* Returns, by node, 1 if it or a descendant has calls: other nodes get no context. Returns NULL if
- * out of memory. */
+/* Returns, by node, 1 if the node or a descendant has calls: other nodes get no context. Returns
+ * NULL if out of memory. */
 static uint32_t *nodes_called(const crn_disk_node *nodes, const uint64_t *counters, uint32_t count)
 {
     uint32_t *called = crn_try_calloc(count, sizeof *called);

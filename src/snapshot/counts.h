@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * counts.h - reads the counters of inlined blocks from a capture, and trusts nothing in it. An
- * array of counters belongs to a record, the context of the function inlined into, and has a
- * counter for each node of a counter tree.
+ * array of counters belongs to a record: the context of the function that the blocks were inlined
+ * into. It has a counter for each node of the function's counter tree.
  */
 #ifndef CRN_SNAPSHOT_COUNTS_H
 #define CRN_SNAPSHOT_COUNTS_H
@@ -30,13 +30,13 @@ const crn_disk_node *crn_tree_nodes(const crn_trees *trees, uint32_t tree, uint6
 typedef bool crn_counts_visitor(void *data, uint32_t record, const crn_disk_node *nodes,
                                 const uint64_t *counters, uint32_t count);
 
-/* Visits the counters of a lane. Skips invalid counters and sets `*whole` to false. Returns false
- * if the visitor does, or if the file cannot be read. */
+/* Visits the counters of a lane. At invalid counters, leaves out the rest of their group and sets
+ * `*whole` to false. Returns false if the visitor does, or if the file cannot be read. */
 bool crn_counts_visit(crn_trees *trees, const crn_reader *reader, uint32_t lane,
                       crn_counts_visitor *visit, void *data, bool *whole, crn_error *error);
 
-/* Adds the nodes with calls to the graph as canonical contexts below `record`. Returns false if out
- * of memory. */
+/* Adds the nodes with calls, and their parents, to the graph as canonical contexts below `record`.
+ * Returns false if out of memory. */
 bool crn_counts_add(crn_graph *graph, uint32_t record, const crn_disk_node *nodes,
                     const uint64_t *counters, uint32_t count);
 

@@ -32,8 +32,9 @@ static bool is_at_rest(const crn_disk_lane *header)
     return header->settled % 2 == 0 && header->promises_changed % 2 == 0;
 }
 
-/* Waits for a preempted writer: on a busy machine it may not run for hundreds of ms. Returns false
- * to give up: after a second, or if the capture is not recording or its process has ended. */
+/* Waits a millisecond for the writer, which on a busy machine may not run for hundreds of ms; in
+ * the first turns does not wait. Returns false to give up: after a second, or if the capture is not
+ * recording or its process has ended. */
 static bool wait_for_writer(const crn_reader *reader, int turn)
 {
     enum { AT_ONCE = 100, MOST = 1100 };
@@ -46,8 +47,8 @@ static bool wait_for_writer(const crn_reader *reader, int turn)
     return true;
 }
 
-/* The header is consistent if two reads agree and no write is in progress. If the writer was killed
- * during a write, drops the promises. */
+/* The header is consistent if two reads agree and no write is in progress. If that does not come
+ * about, as when the writer was killed during a write, drops the promises. */
 bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
                          bool *whole, crn_error *error)
 {
@@ -84,8 +85,8 @@ static uint64_t place_of(cairn_metric metric, uint64_t record)
     return record * sizeof(uint64_t);
 }
 
-/* Reads a counter again, after the lane's owner charged the promise: an earlier read may lack
- * it. */
+/* Reads a counter again. Called if the lane's owner has charged a promise meanwhile: the counter
+ * read before may lack the promise. */
 static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
                        cairn_metric metric, uint64_t *counter, crn_error *error)
 {

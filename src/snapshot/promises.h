@@ -10,9 +10,9 @@
 
 #include "capture/reader.h"
 
-/* Reads a lane's header with times that agree; waits up to a second while a writer changes them.
- * Returns false if out of memory, or if the file cannot be read. If the header is truncated, sets
- * the rest to 0 and `*whole` to false. */
+/* Reads a lane's header with promises and times of one moment. Waits up to a second while the
+ * writer changes them; then drops the promises. Returns false if out of memory, or if the file
+ * cannot be read. If the header is truncated, sets the rest to 0 and `*whole` to false. */
 bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
                          bool *whole, crn_error *error);
 

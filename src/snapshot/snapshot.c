@@ -84,7 +84,7 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 typedef struct lane {
     uint32_t number;
     crn_disk_lane disk; /* the header as read before the sections */
-    bool old;           /* the lane has an older generation: its figures count as 0 */
+    bool old; /* the lane has an older generation than the capture: its figures count as 0 */
     crn_bytes links, hot;
     crn_records records;
     uint32_t *map; /* maps the lane's contexts to records of the snapshot's graph */
@@ -124,7 +124,8 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
         snapshot->unaccounted += now - charged;
 }
 
-/* Clears the statistics, as the lane's thread will at its next event after the reset. */
+/* Clears the statistics of a lane that lags behind a reset, as the lane's thread will at its next
+ * event. */
 static void forget_statistics(crn_disk_lane *disk)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .open = disk->open};
@@ -139,7 +140,7 @@ static void forget_figures(lane *lane, uint64_t records)
 }
 
 /* Reads a lane, with the records that have both a link and a hot record. A lane with a truncated
- * header gets no records. */
+ * header gets no records. Returns false on an error. */
 static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number, lane *lane,
                       crn_error *error)
 {
@@ -153,7 +154,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         snapshot->damaged = true;
         return true;
     }
-    if (!disk.used) /* no space even for a root: never ran */
+    if (!disk.used) /* there was no space even for a root: the lane never ran */
         return true;
     lane->old = disk.generation != snapshot->header.generation;
     if (lane->old)
@@ -246,7 +247,7 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
                           nodes, counters, count);
 }
 
-/* Adds the calls of inlined functions, and their contexts up to the capture's path limit. */
+/* Adds the calls of inlined functions, with contexts of paths up to the capture's path limit. */
 static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                          crn_trees *trees, crn_error *error)
 {

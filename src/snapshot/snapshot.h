@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * snapshot.h - a capture at one moment, with all lanes merged into one graph.
+ * snapshot.h - a capture at one moment, with the figures of all lanes in one graph.
  *
  * The runtime's queries and the tool's analyses start from a snapshot.
  */
@@ -47,7 +47,8 @@ bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool in
                        crn_error *error);
 void crn_snapshot_free(crn_snapshot *snapshot);
 
-/* Free parts of a snapshot early: first the links and records.contexts; then the hot records. */
+/* Free parts of a snapshot early: crn_snapshot_free_links the links and records.contexts,
+ * crn_snapshot_free_hot the hot records. */
 void crn_snapshot_free_links(crn_snapshot *snapshot);
 void crn_snapshot_free_hot(crn_snapshot *snapshot);
 
