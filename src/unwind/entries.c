@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the entry (FDE) of an address in the sorted index that linkers make (.eh_frame_hdr).
+ * Finds the entry (FDE) of an address in the sorted index that linkers make (.eh_frame_hdr), and
+ * reads entries.
  */
 #include "unwind/tables.h"
 
@@ -73,7 +74,8 @@ typedef struct indexed {
     int32_t start, table; /* offsets from the index */
 } indexed;
 
-/* Returns the FDE with the highest start at or below the address; 0 if the index has none. */
+/* Returns the address of the FDE with the highest start at or below `address`; 0 if the index has
+ * none. */
 static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 {
     if (!module->index)
@@ -106,7 +108,8 @@ static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 
 /* ---- entries ---- */
 
-/* Reads the length of an entry and returns the bytes that follow. */
+/* Reads the length of an entry and returns the bytes that follow; `bad` if the module does not hold
+ * them, or at the end mark of .eh_frame (length 0). */
 static crn_unwind_bytes open_entry(const crn_unwind_module *module, uintptr_t at)
 {
     uintptr_t end =
@@ -122,7 +125,7 @@ static crn_unwind_bytes open_entry(const crn_unwind_module *module, uintptr_t at
     return bytes;
 }
 
-/* Reads the augmentation of a CIE. */
+/* Reads the augmentation of a CIE: `letters` say which data follow. */
 static void read_augmentation(crn_unwind_bytes *bytes, const char *letters, crn_unwind_entry *entry)
 {
     entry->augmented = *letters == 'z';
@@ -151,7 +154,7 @@ static void read_augmentation(crn_unwind_bytes *bytes, const char *letters, crn_
     bytes->at = after;
 }
 
-/* Reads the CIE at `at`. */
+/* Reads the CIE at `at`. Returns false if it is damaged or of another version. */
 static bool read_common(const crn_unwind_module *module, uintptr_t at, crn_unwind_entry *entry)
 {
     crn_unwind_bytes bytes = open_entry(module, at);

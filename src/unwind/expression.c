@@ -38,7 +38,8 @@ static bool push(stack *stack, int reg, int64_t offset)
     return true;
 }
 
-/* Combines two numbers, or adds a number to a register. */
+/* Applies `op` to the two topmost values. The upper must be a number. The lower may be a register
+ * plus offset for OP_PLUS and OP_MINUS, and a stored value for OP_PLUS. */
 static bool combine(stack *stack, unsigned op)
 {
     if (stack->depth < 2)

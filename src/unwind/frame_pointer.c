@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Unwinding on processors other than x86-64, without .eh_frame. Assumes that each function keeps a
- * frame pointer, as is the default on aarch64: it points to the caller's frame pointer, which the
- * return address follows.
+ * frame pointer, as is the default on aarch64: the frame pointer points to the saved frame pointer
+ * of the caller, and the return address follows.
  */
 #include <string.h>
 #include <ucontext.h>

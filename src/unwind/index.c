@@ -24,7 +24,7 @@ static int by_start(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-/* Adds a pair to `made`, unless NULL, for each FDE, and returns their number. */
+/* Adds a pair to `made` for each FDE, unless `made` is NULL. Returns the number of FDEs. */
 static size_t each_entry(const crn_unwind_module *module, uintptr_t start, uintptr_t end,
                          frame_index *made)
 {

@@ -14,8 +14,8 @@
 
 enum {
     SLOTS_FIRST = 1 << 12,
-    SLOTS_LAST = 1 << 22 /* then the cache is full when half used: rules of further addresses are
-                            parsed each time */
+    SLOTS_LAST = 1 << 22 /* a table of this size does not grow. When half of it is used, rules of
+                            further addresses are parsed each time */
 };
 
 crn_unwind_table *crn_unwind_known;
@@ -36,7 +36,7 @@ static crn_unwind_table *table_new(uint64_t slots)
     return table;
 }
 
-/* Returns the address's slot, or the free slot to put it in. */
+/* Returns the slot of `address`, or the free slot to put the address in. Hold the lock. */
 static crn_unwind_slot *slot_of(crn_unwind_table *table, uintptr_t address)
 {
     uint64_t at = crn_unwind_hash(address);
@@ -54,7 +54,8 @@ static void copy_slots(const crn_unwind_table *from, crn_unwind_table *to)
     to->count = from->count;
 }
 
-/* Returns the table with space for one more address; NULL if it is full or without memory. */
+/* Returns the table with space for one more address; NULL if the table is full or without memory.
+ * Hold the lock. */
 static crn_unwind_table *table_with_room(void)
 {
     crn_unwind_table *table = crn_unwind_known;

@@ -2,8 +2,8 @@
  *
  * Bounds of a thread's stack, and reading of memory outside it.
  *
- * pthread_getattr_np would give the bounds, but takes the thread's lock, which libc holds while it
- * allocates: inside malloc the thread would wait for itself.
+ * pthread_getattr_np would give the bounds, but takes a lock of the thread that libc may hold while
+ * it calls malloc: called inside malloc, the thread would wait for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,9 +101,9 @@ static bool read_map(int maps, uintptr_t address, range *found)
     }
 }
 
-/* Finds the mapping that holds the address. Not in /proc/self/maps, which is empty once the first
- * thread has ended. Makes system calls directly: open, read and close of libc are cancellation
- * points, and malloc, which may call this, is none. */
+/* Finds the mapping that holds the address. Reads the maps of the thread: those of the process are
+ * empty once the first thread has ended. Makes system calls directly, because open, read and close
+ * of libc are cancellation points, and malloc, which may be the caller, is none. */
 static bool find_mapping(uintptr_t address, range *found)
 {
     long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
@@ -114,8 +114,9 @@ static bool find_mapping(uintptr_t address, range *found)
     return is_found;
 }
 
-/* Returns the stack of a thread other than the first. libc puts the thread descriptor at its upper
- * end, where the mapping need not end: the kernel merges adjacent ones. */
+/* Returns the stack of a thread other than the first. libc puts the thread descriptor at the
+ * stack's upper end. The mapping need not end there, because the kernel merges adjacent mappings.
+ * Returns an empty range on failure. */
 static range stack_of_other(uintptr_t here)
 {
     range stack;
@@ -153,7 +154,8 @@ static bool copy_page(crn_unwind_memory *memory, uintptr_t page)
     int saved = errno;
     struct iovec here = {memory->copy, CRN_UNWIND_PAGE};
     struct iovec there = {(void *)page, CRN_UNWIND_PAGE};
-    /* gettid(), as the first thread, whose number is the process's, may have ended. */
+    /* gettid() rather than getpid(), because the first thread, which has the process's number, may
+     * have ended. */
     pid_t process = memory->process ? memory->process : gettid();
     bool whole = process_vm_readv(process, &here, 1, &there, 1, 0) == CRN_UNWIND_PAGE;
     memory->page = whole ? page : 0;

@@ -13,8 +13,8 @@
 
 #include "unwind/unwind.h"
 
-/* Weak: glibc before 2.35 lacks it, and then no loaded module is found. It takes no lock, so it can
- * be called inside malloc. */
+/* Weak: glibc before 2.35 lacks the function, and then no loaded module is found. It takes no lock,
+ * so it can be called inside malloc. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* ---- modules of other processes ---- */
@@ -59,8 +59,9 @@ static bool find_added(uintptr_t address, crn_unwind_module *module)
 
 /* ---- all modules ---- */
 
-/* Returns the program headers if they are in the first page, where all linkers put them. Those of
- * the program are the kernel's, because for static programs the loader has another start. */
+/* Returns the program headers if they are in the first page, where all linkers put them; else NULL
+ * and a count of 0. For the program itself returns those that the kernel names, because for a
+ * static program module->start is not the begin of the file. */
 static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *count)
 {
     if (!*module->name && getauxval(AT_PHENT) == sizeof(ElfW(Phdr))) {
@@ -78,8 +79,8 @@ static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *co
     return (const ElfW(Phdr) *)(module->start + file->e_phoff);
 }
 
-/* Sets the bounds to those of all segments. Of a file with holes between segments the loader
- * returns only the segment of the address. */
+/* Widens the bounds to all segments. For a file with holes between its segments, the loader returns
+ * only the bounds of the segment that holds the address. */
 static void widen(crn_unwind_module *module)
 {
     size_t count;

@@ -22,7 +22,8 @@ typedef struct row {
     uint64_t reg;
     int64_t offset;
     crn_unwind_bytes expression;
-    place frame, other, back; /* where frame pointer, machine.other, return address are saved */
+    place frame, other, back; /* where the frame pointer, the register machine.other and the return
+                                 address are saved */
 } row;
 
 typedef struct machine {
@@ -31,7 +32,7 @@ typedef struct machine {
     int depth;
     uintptr_t location, address;
     const crn_unwind_entry *entry;
-    uint64_t other; /* a further register to find */
+    uint64_t other; /* a further register to find; UINT64_MAX: none */
 } machine;
 
 static place *place_of(machine *machine, row *row, uint64_t reg)
@@ -204,7 +205,7 @@ static bool fits(int64_t offset, int64_t most)
     return offset >= -most && offset <= most;
 }
 
-/* Sets the rule for the CFA. */
+/* Sets how to compute the CFA. Returns false if no kind of rule fits. */
 static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule)
 {
     crn_unwind_value value = {(int)row->reg, row->offset, false, 0};
@@ -235,7 +236,7 @@ static bool rule_of_frame(const row *row, uintptr_t address, crn_unwind_rule *ru
     crn_unwind_value value = {-1, row->frame.offset, false, 0};
     switch (row->frame.kind) {
     case PLACE_SAME:
-    case PLACE_UNDEFINED: /* no caller needs the frame pointer */
+    case PLACE_UNDEFINED: /* the caller does not need the frame pointer */
         rule->saved = CRN_UNWIND_KEPT;
         return true;
     case PLACE_AT_CFA:
@@ -276,7 +277,7 @@ static crn_unwind_rule rule_of_row(const machine *machine)
  * damaged. */
 static bool find_row(machine *machine, const crn_unwind_entry *entry, uintptr_t address)
 {
-    /* The CIE's program never advances: it sets the row of the function's start. */
+    /* The CIE's program does not advance: it sets the row with which each function begins. */
     machine->entry = entry;
     machine->location = entry->start;
     machine->address = UINTPTR_MAX;

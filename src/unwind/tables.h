@@ -57,7 +57,7 @@ static inline int64_t crn_unwind_signed(crn_unwind_bytes *bytes)
     return (int64_t)crn_unwind_leb128(bytes, true);
 }
 
-/* Reads a size and returns that many bytes. */
+/* Reads a size and returns a cursor over that many bytes, which it skips. */
 crn_unwind_bytes crn_unwind_block(crn_unwind_bytes *bytes);
 
 /* Reads a pointer in an encoding of .eh_frame (DW_EH_PE_*). `data` is the base of data-relative
@@ -76,7 +76,8 @@ typedef struct crn_unwind_entry {
     crn_unwind_bytes common_program, program;
 } crn_unwind_entry;
 
-/* Finds the entry of an address. Returns false if no function has one there, or it is damaged. */
+/* Finds the entry of an address. Returns false if no function has an entry there, or if the entry
+ * is damaged. */
 bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry);
 
 /* Reads the FDE at address `at` of .eh_frame; sets `*size` to the function's size. Returns false
@@ -85,7 +86,7 @@ bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_un
                            uintptr_t *size);
 
 /* Result of a DWARF expression: register + offset, or the offset alone if `reg` is -1. If `stored`,
- * the result is an address: the value is read from it, and `after` added. */
+ * that is the address at which the value is stored, to which `after` is added. */
 typedef struct crn_unwind_value {
     int reg;
     int64_t offset;

@@ -11,10 +11,11 @@
  * On other processors they follow frame pointers, and end at code that keeps none.
  *
  * Thread safe. crn_unwind_recall and crn_unwind_step are signal safe. crn_unwind_look is not, as it
- * takes a lock of this folder. No function calls malloc, takes a lock of libc or changes errno.
+ * takes a lock of this folder. Apart from those on modules, no function calls malloc, takes a lock
+ * of libc or changes errno.
  *
- * Sources: DWARF 5, section 6.4; .eh_frame of the Linux Standard Base; the kernel's ORC tables
- * show that few kinds of rules cover nearly all code.
+ * Sources: DWARF 5, section 6.4; .eh_frame of the Linux Standard Base; the kernel's ORC tables show
+ * that few kinds of rules cover nearly all code.
  */
 #ifndef CRN_UNWIND_UNWIND_H
 #define CRN_UNWIND_UNWIND_H
@@ -36,7 +37,8 @@ typedef enum crn_unwind_kind {
                                 assembler code stores its caller's stack pointer */
     CRN_UNWIND_SIGNAL,       /* a signal frame of the kernel: it holds all registers */
     CRN_UNWIND_REGISTER /* CRN_UNWIND_REGISTER + a number in DWARF: that register + offset, as in
-                           the loader and in assembler code. Only crn_unwind_stack finds it */
+                           the loader and in assembler code. Only crn_unwind_stack applies such
+                           rules */
 } crn_unwind_kind;
 
 /* The place of the caller's frame pointer. */
@@ -57,9 +59,9 @@ _Static_assert(sizeof(crn_unwind_rule) == 8, "one atomic word");
 
 /* Registers of a frame. */
 typedef struct crn_unwind_frame {
-    uintptr_t pc; /* next instruction: a return address, except in an interrupted frame */
-    uintptr_t stack, frame;
-    bool interrupted; /* by a signal: the instruction at pc has not run yet */
+    uintptr_t pc;           /* next instruction: a return address, except in an interrupted frame */
+    uintptr_t stack, frame; /* stack pointer, frame pointer */
+    bool interrupted; /* a signal interrupted the frame: the instruction at pc has not run yet */
 } crn_unwind_frame;
 
 /* Returns the address whose rule describes the frame: for a caller, a byte of its call instruction,
@@ -79,7 +81,7 @@ typedef struct crn_unwind_memory {
     uintptr_t shift; /* address of the stack's copy - the stack's; 0 if it is read in place */
     uintptr_t page;  /* address of the page in `copy`; 0 if it has no page */
     char *copy;      /* CRN_UNWIND_PAGE bytes; if NULL, only the stack is read */
-    pid_t process;   /* whose memory is read; 0: the own process */
+    pid_t process;   /* process whose memory is read; 0: the own process */
 } crn_unwind_memory;
 
 enum { CRN_UNWIND_PAGE = 4096, CRN_UNWIND_REGISTERS = 16 };
@@ -98,8 +100,10 @@ void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high);
  * that of the loader's first function, which has no tables. */
 bool crn_unwind_is_entry(uintptr_t stack);
 
+/* Reads a word outside of the stack, through `copy`. Returns false if it cannot be read. */
 bool crn_unwind_read_outside(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value);
 
+/* Reads a word. Returns false if it cannot be read. */
 static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value)
 {
     if (__builtin_expect(address >= memory->low && address < memory->high && address % 8 == 0, 1)) {
@@ -150,7 +154,8 @@ static inline uint64_t crn_unwind_hash(uintptr_t address)
     return address * 0x9e3779b97f4a7c15u >> 20;
 }
 
-/* Finds a rule in the cache. Returns false if it has none for the address. */
+/* Finds a rule in the cache. Returns false if the cache has none for the address, or one from
+ * before the last unloading. */
 static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
 {
     const crn_unwind_table *table = __atomic_load_n(&crn_unwind_known, __ATOMIC_ACQUIRE);
@@ -175,7 +180,7 @@ static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
 /* Finds a rule in the cache, or parses .eh_frame and caches the rule. */
 void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 
-/* Sets the tag of an address whose rule is cached. */
+/* Sets the tag of an address, if its rule is cached. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
 /* Makes all cached rules outdated. Call it after dlclose. */
@@ -196,7 +201,7 @@ void crn_unwind_code_find(uintptr_t address, crn_unwind_code *code);
 bool crn_unwind_function(uintptr_t address, uintptr_t *start, uintptr_t *size);
 
 /* Finds where the function at the address has saved a register of its caller, relative to the CFA.
- * Returns false if it has not saved it. */
+ * Returns false if the register is not saved there. */
 bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offset);
 
 /* Replaces a frame by its caller's. Sets `*slot` to the address of the return address, and
@@ -205,7 +210,8 @@ bool crn_unwind_register_saved(uintptr_t address, unsigned number, int64_t *offs
 static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                    crn_unwind_frame *frame, uintptr_t *slot, uintptr_t *saved_at);
 
-/* Reads a CFA that is stored in memory. Returns false for rules of other kinds. */
+/* Reads a CFA that is stored in memory. Returns false for rules of other kinds, or if memory cannot
+ * be read. */
 static inline bool crn_unwind_stored_cfa(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                          const crn_unwind_frame *frame, uintptr_t *cfa)
 {
@@ -239,8 +245,8 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
     if (rule->saved != CRN_UNWIND_KEPT) {
         *saved_at = (rule->saved == CRN_UNWIND_AT_CFA ? cfa : frame->frame) +
                     (uintptr_t)(intptr_t)rule->saved_offset;
-        /* Below the stack pointer: an epilogue has popped it, so the register has the caller's
-         * value. */
+        /* A place below the stack pointer: an epilogue has popped the frame pointer, so the
+         * register has the caller's value. */
         if (__builtin_expect(*saved_at < frame->stack, 0))
             *saved_at = 0;
         else if (!crn_unwind_read(memory, *saved_at, &saved))
@@ -257,7 +263,7 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
 
 /* Returns the frame that a signal has interrupted. `context` is the handler's third argument
  * (ucontext_t). Sets `registers` to the frame's registers, by DWARF number; to 0 on processors
- * other than x86-64. Signal safe. */
+ * other than x86-64. On those other than x86-64 and aarch64 the frame is empty. Signal safe. */
 crn_unwind_frame crn_unwind_interrupted(const void *context,
                                         uintptr_t registers[CRN_UNWIND_REGISTERS]);
 
@@ -265,8 +271,9 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
 
 typedef struct crn_unwind_walk crn_unwind_walk;
 
-/* An interpreter's loop. `before` is called before a frame of it is added, with the number of words
- * in `addresses`. It may add words, and returns the new number. */
+/* An interpreter's loop: the native function at `start`. A walk calls `before` before it adds a
+ * frame of the loop. `count` is the number of words in `addresses`; `before` may add words, and
+ * returns the new number. */
 typedef struct crn_unwind_loop {
     uintptr_t start, size;
     size_t (*before)(crn_unwind_walk *walk, void *data, size_t count);
@@ -290,8 +297,8 @@ struct crn_unwind_walk {
     uintptr_t carried; /* value of the carried register in the present frame, at its call */
     bool is_carried;   /* `carried` is known */
 
-    /* Result: addresses of up to `most` frames, innermost first, in a ring of mask + 1 words from
-     * index `at`. */
+    /* Result: up to `most` words, innermost first, in a ring of mask + 1 words from index `at`: the
+     * frames' addresses (crn_unwind_address), and the words that loops added. */
     uint64_t *addresses;
     size_t most;
     uint64_t mask, at;
@@ -302,8 +309,8 @@ struct crn_unwind_walk {
  * the number of words: frames, and words that loops added. Signal safe. */
 size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame);
 
-/* Finds a register in the frame that is `steps` callers from the first. Returns false if its value
- * is not known. Slow: it walks again, and parses .eh_frame at each step. Signal safe. */
+/* Finds a register's value in the frame that is `steps` callers from the first. Returns false if
+ * its value is not known. Slow: it walks again, and parses .eh_frame at each step. Signal safe. */
 bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame first, size_t steps,
                               unsigned number, uintptr_t *value);
 

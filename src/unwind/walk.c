@@ -12,9 +12,9 @@ static uintptr_t table_address(const crn_unwind_walk *walk, uintptr_t address)
     return walk->local ? walk->local(walk->data, address) : address;
 }
 
-/* Returns the data of an address. To parse a rule that is not cached takes 1 to 2 µs. In walks of
- * another process it is then cached; one of the own process may be in a signal handler, and must
- * not take the cache's lock. */
+/* Returns the data of an address. Parsing a rule that is not cached takes 1 to 2 µs. A walk of
+ * another process then caches the rule. A walk of the own process does not: it may run in a signal
+ * handler, which must not take the cache's lock. */
 static crn_unwind_code code_of(const crn_unwind_walk *walk, uintptr_t address)
 {
     crn_unwind_code code = {.rule = {.kind = CRN_UNWIND_NOTHING}, .carried = CRN_UNWIND_NOT_SAVED};
@@ -47,8 +47,9 @@ static bool step_chain(crn_unwind_walk *walk, crn_unwind_frame *frame)
     return true;
 }
 
-/* Searches the stack for the frame pointer that a function saved in its prologue: a higher address
- * of the stack, followed by a return address. */
+/* Searches the stack for a frame pointer that a function saved in its prologue: a word that is a
+ * higher address of the stack, followed by a return address. Sets the frame pointer to the word's
+ * address. */
 static bool find_frame_pointer(crn_unwind_walk *walk, crn_unwind_frame *frame)
 {
     crn_unwind_memory *memory = walk->memory;
@@ -97,7 +98,8 @@ bool crn_unwind_find_register(const crn_unwind_walk *walk, crn_unwind_frame firs
     return known;
 }
 
-/* Returns an equal rule in terms of the stack pointer, for a rule in terms of another register. */
+/* Converts a rule in terms of another register to an equal one in terms of the stack pointer. The
+ * result's kind is CRN_UNWIND_NOTHING if the register's value is not known. */
 static crn_unwind_rule by_stack(const crn_unwind_walk *walk, const crn_unwind_rule *rule,
                                 const crn_unwind_frame *first, size_t steps, uintptr_t stack)
 {
@@ -126,8 +128,8 @@ static bool is_outermost(const crn_unwind_walk *walk, const crn_unwind_frame *fr
     return walk->entry && frame->stack <= walk->entry + near && frame->stack + near >= walk->entry;
 }
 
-/* Returns true at the end of a chain of frame pointers, 0, in a file without tables, such as Go's
- * compiler writes. */
+/* Returns true at the end of a chain of frame pointers: the frame pointer is 0, in code of a file
+ * without tables, as Go's compiler makes them. */
 static bool ends_chain(const crn_unwind_walk *walk, const crn_unwind_frame *frame)
 {
     crn_unwind_module module;
