@@ -80,12 +80,13 @@ void crn_chart_free(crn_chart *chart)
 
 /* ---- draw a window ---- */
 
-/* A pixel of a row while spans are added. `block` is the candidate of the Boyer-Moore majority vote
- * over time: exact if one block has more than half of the pixel. */
+/* The bar of a row's pixel while spans are added. bar.block is the candidate of a Boyer-Moore
+ * majority vote, weighted by time: the right one if a block has more than half of the bar's
+ * time. */
 typedef struct pixel_sum {
     crn_chart_bar bar;
     uint64_t pixel, longest, votes;
-    bool wide; /* wide enough for a bar of its own */
+    bool wide; /* the span is wide enough for a bar of its own */
 } pixel_sum;
 
 typedef struct drawing {

@@ -22,7 +22,7 @@ typedef struct crn_chart {
     uint32_t *first;        /* by lane: its first span; one entry more than lanes */
     uint8_t *rows;          /* by span */
     uint8_t *row_counts;    /* by lane */
-    uint64_t *stretches;    /* by stretch of 1,024 spans: its first start, its last end */
+    uint64_t *stretches;    /* two words for each stretch of 1,024 spans: first start, last end */
 } crn_chart;
 
 /* Makes the chart of a trace, which must outlive it. Never NULL. */
@@ -46,7 +46,7 @@ typedef struct crn_chart_bar {
     uint32_t lane, row, count;
 } crn_chart_bar;
 
-/* An arrow: `from` is left at `left`, `to` reached at `arrives`. */
+/* An arrow from span `from` at time `left` to span `to` at time `arrives` (ns). */
 typedef struct crn_chart_arrow {
     uint32_t from, to; /* spans */
     uint64_t left, arrives;
@@ -60,7 +60,7 @@ typedef struct crn_chart_drawing {
     uint32_t arrows_left_out;
 } crn_chart_drawing;
 
-/* Numbers of spans in a window and of their relations, drawn or not. */
+/* Numbers of the spans in a window and of their relations, drawn or not. */
 typedef struct crn_chart_counts {
     uint64_t spans;
     uint64_t handoffs;       /* handed-off spans that begin in the window */

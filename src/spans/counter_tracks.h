@@ -31,9 +31,9 @@ typedef struct crn_counter_point {
     double low, high, last;
 } crn_counter_point;
 
-/* Divides the time from `from` to before `to` into `pixels` parts and writes a point for each in
- * which the counter was set; before these, a point with the last value before `from`, if it was
- * set. Returns their number, at most pixels + 1. Needs to > from, pixels > 0. */
+/* Divides the time from `from` to before `to` into `pixels` parts and writes a point for each part
+ * in which the counter was set. If it was set before `from`, a point with the last value of then
+ * comes first. Returns the number of points, at most pixels + 1. Needs to > from, pixels > 0. */
 uint32_t crn_counter_draw(const crn_counter_tracks *tracks, uint32_t track, uint64_t from,
                           uint64_t to, uint32_t pixels, crn_counter_point *points);
 

@@ -100,7 +100,7 @@ static grid grid_of(const extent *extent, uint32_t most)
     return grid;
 }
 
-/* Adds a point to a cell, which shows its first longest point. */
+/* Adds a point to a cell. A cell shows its longest point, and of equally long ones the first. */
 static void keep_longest(crn_iteration_point *at, crn_iteration_point point)
 {
     uint32_t count = at->count + point.count;
@@ -224,7 +224,8 @@ uint8_t *crn_iterations_choose(const crn_spans *spans, const crn_iteration_choic
     return kept;
 }
 
-/* Maps kept spans to their numbers in the new trace: the number of kept spans before. */
+/* Maps kept spans to their numbers in the new trace. A span's number is the number of kept spans
+ * before it. */
 typedef struct numbering {
     const uint8_t *kept;
     uint32_t *before; /* by group of spans: kept spans before it */
@@ -361,7 +362,7 @@ crn_trace *crn_trace_keep(const crn_trace *trace, const uint8_t *kept, uint32_t 
         made->keys[i] = trace->keys[i];
     made->texts = crn_interning_new();
     made->length = trace->length;
-    made->dropped = trace->dropped; /* whoever judges the part has to know what is missing */
+    made->dropped = trace->dropped; /* users of the part have to know what is missing */
     made->details_dropped = trace->details_dropped;
     made->skipped = trace->skipped;
     return made;

@@ -10,7 +10,8 @@
 
 /* A span, or all spans in one cell of the plot, shown as the longest of them. */
 typedef struct crn_iteration_point {
-    int64_t iteration; /* its number; its index among the block's spans if none has a number */
+    int64_t iteration; /* the span's iteration number; its index among the block's spans if none of
+                          them has a number */
     uint64_t duration; /* ns */
     uint32_t span, count;
 } crn_iteration_point;

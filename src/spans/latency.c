@@ -8,13 +8,13 @@
 
 /* States in search.input, besides span numbers. */
 #define UNKNOWN ((uint32_t)UINT32_MAX - 1)
-#define VISITED ((uint32_t)UINT32_MAX - 2) /* on the stack: an edge to it closes a circle */
+#define VISITED ((uint32_t)UINT32_MAX - 2) /* on the stack: an edge to it closes a cycle */
 
 typedef struct search {
     const crn_trace *trace;
     const uint8_t *from;
     uint32_t *edges;  /* by span: its first edge; one entry more */
-    uint32_t *input;  /* by span: its newest input, CRN_SPAN_NONE without an input, or a state */
+    uint32_t *input;  /* by span: its newest input, CRN_SPAN_NONE if it has none, or a state */
     uint32_t *before; /* by span */
     struct visit {
         uint32_t span, next; /* next: 0 for the parent, then 1 + index of its edge */
@@ -90,8 +90,8 @@ static bool step(search *search, uint32_t before, found *best)
     return false;
 }
 
-/* Finds the newest input that leads to a span: searches the spans that lead to it, then takes the
- * newest of their inputs. */
+/* Finds the newest input that leads to a span: first searches the spans that lead to the span, then
+ * takes the newest of their inputs. */
 static void find(search *search, uint32_t span)
 {
     push(search, span);

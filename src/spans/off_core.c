@@ -17,7 +17,8 @@ crn_off_sums crn_off_sums_of(const crn_off_core *entries, uint32_t count, uint32
     return sums;
 }
 
-/* Returns the part of an entry's times before a moment not before its begin. */
+/* Returns the part of an entry's times that lies before `moment`. The entry must have begun by
+ * then. */
 static crn_off_times part_of(const crn_off_core *entry, uint64_t moment)
 {
     uint64_t passed = moment - entry->begin, length = entry->end - entry->begin;

@@ -22,8 +22,8 @@ typedef struct crn_off_sums {
 /* Makes the sums of one lane. `entries` are sorted by lane. Free `before` with crn_free. */
 crn_off_sums crn_off_sums_of(const crn_off_core *entries, uint32_t count, uint32_t lane);
 
-/* Returns the times between two moments (ns). Until its first entry, soon after its begin, a thread
- * counts as running. */
+/* Returns the times between two moments (ns). A thread counts as running until its first entry,
+ * which is made soon after the thread begins. */
 crn_off_times crn_off_times_within(const crn_off_sums *sums, uint64_t from, uint64_t to);
 
 #endif

@@ -31,7 +31,7 @@ static const char *const prefixes[] = {"f", "file", "key", "text", "lane"};
 
 struct crn_redact_map {
     table tables[KIND_COUNT];
-    crn_interning *taken; /* used pseudonyms and kept names; new pseudonyms must be different */
+    crn_interning *taken; /* pseudonyms in use and kept names: new pseudonyms must differ */
     uint32_t taken_count;
     char **kept; /* fnmatch patterns of names to keep */
     size_t kept_count;

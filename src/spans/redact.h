@@ -23,7 +23,7 @@ typedef struct crn_redact_map crn_redact_map;
 crn_redact_map *crn_redact_map_new(void);
 void crn_redact_map_free(crn_redact_map *map);
 
-/* Lets names and files that match the shell pattern (fnmatch) stay. */
+/* Lets all names, files, keys and texts that match the shell pattern (fnmatch) stay. */
 void crn_redact_map_keep(crn_redact_map *map, const char *pattern);
 
 /* Read and write the map as lines "pseudonym<TAB>name". Reading a file that does not exist succeeds

@@ -60,8 +60,8 @@ static void push(walk *walk, uint32_t span)
     walk->open[walk->open_count++] = span;
 }
 
-/* Returns the innermost span at `at`, CRN_SPAN_NONE outside of spans. An `at` before the last
- * call's restarts the walk. */
+/* Returns the innermost span at `at`, CRN_SPAN_NONE outside of spans. If `at` is earlier than in
+ * the last call, restarts the walk. */
 static uint32_t innermost(walk *walk, uint64_t at)
 {
     const spans *spans = walk->spans;
@@ -117,7 +117,7 @@ static run *find_runs(const spans *spans, uint32_t *count)
     return runs;
 }
 
-/* Returns true if two lanes may be of one machine. Thread ids are unique in a machine. */
+/* Returns true if two lanes may be of one machine: only there are thread ids unique. */
 static bool is_same_machine(const crn_trace *about, uint32_t a, uint32_t b)
 {
     if (!about || !about->process_count)

@@ -86,7 +86,7 @@ void crn_samples_change(crn_samples_making *making, const crn_thread_change *cha
 }
 
 /* Returns, by path of `from`, its path in `making`, with the path `above` as outermost callers.
- * Unless `first` is NULL, replaces blocks. */
+ * Unless `first` is NULL, also replaces blocks as crn_samples_replace does. */
 static uint32_t *map_paths(crn_samples_making *making, const crn_samples *from, uint32_t above,
                            const uint32_t *first, const uint32_t *blocks, uint32_t count)
 {
@@ -127,7 +127,8 @@ void crn_samples_join(crn_samples_making *making, const crn_samples *from, uint3
     crn_free(paths);
 }
 
-/* Replaces the paths by those of map_paths. */
+/* Replaces the paths. If `below`, makes `block` the outermost caller of all; for the rest see
+ * map_paths. */
 static void change_paths(crn_samples *samples, bool below, uint32_t block, const uint32_t *first,
                          const uint32_t *blocks, uint32_t count)
 {

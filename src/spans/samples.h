@@ -2,8 +2,8 @@
  *
  * samples.h - samples of processor time with their moments, and the paths of functions that ran.
  *
- * Paths form a tree, as many share their callers: each names its callers' path and its last
- * function.
+ * Paths form a tree, as many share their callers: each path names the path of its callers, and its
+ * last function.
  */
 #ifndef CRN_SPANS_SAMPLES_H
 #define CRN_SPANS_SAMPLES_H
@@ -58,7 +58,7 @@ void crn_samples_end(crn_samples_making *making);
 /* Returns the path of `block` called from path `caller`. */
 uint32_t crn_samples_path(crn_samples_making *making, uint32_t caller, uint32_t block);
 
-/* Adds a sample. Ignores it after 2^32 - 1 samples. */
+/* Adds a sample; ignores it if there are 2^32 - 1 already. */
 void crn_samples_add(crn_samples_making *making, const crn_sample *sample);
 
 void crn_samples_change(crn_samples_making *making, const crn_thread_change *change);

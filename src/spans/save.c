@@ -14,7 +14,8 @@
 
 static uint32_t put_file(crn_saving *saving, const char *file, const char **last, uint32_t *place)
 {
-    if (file != *last) { /* strings are interned; consecutive blocks often have the same file */
+    if (file != *last) { /* consecutive blocks often have the same file. Strings are interned, so
+                            equal ones have equal addresses */
         *last = file;
         *place = crn_save_string(saving, file);
     }
@@ -54,7 +55,8 @@ static uint64_t value(const crn_profile *profile, uint32_t metric, uint32_t cont
     return profile->values[metric] ? profile->values[metric][context] : 0;
 }
 
-/* Writes context c as record c + 1. */
+/* Writes context c as record c + 1, and the edges that add no context as the records after
+ * these. */
 static void put_graph(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;

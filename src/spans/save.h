@@ -17,7 +17,8 @@ typedef struct crn_saving {
     cairn_error error; /* the first error */
 } crn_saving;
 
-/* Appends to a section that a capture has only once. Returns the offset. */
+/* Appends to a section that a capture has only once. Returns the offset of the bytes. On an error
+ * sets saving->error; after one, does nothing. */
 static inline uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes,
                                     size_t size)
 {

@@ -267,8 +267,8 @@ static step *steps_of(const crn_profile *profile, uint32_t *count)
     return steps;
 }
 
-/* Returns, by sample path, its context in the profile, or the context of the longest part from its
- * begin that the profile has. */
+/* Returns, by sample path, its context in the profile. Where the profile lacks a call on the path,
+ * leaves out the function called. */
 static uint32_t *contexts_of_paths(const writer *writer)
 {
     const crn_samples *samples = &writer->trace->samples;
@@ -318,7 +318,7 @@ static void put_samples(writer *writer, uint32_t lane)
     crn_section_close(&section);
 }
 
-/* Writes a lane header. Lane 0 has the contexts; other lanes hold spans alone. */
+/* Writes a lane's header and histograms. Lane 0 has all contexts, and the totals of lost spans. */
 static void put_lane(writer *writer, uint32_t lane)
 {
     crn_saving *saving = writer->saving;

@@ -102,8 +102,9 @@ uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t
 static void find_children(crn_spans *spans)
 {
     const crn_trace *trace = spans->trace;
-    /* Counting sort by parent: counts at index parent + 2, sums, then fills at parent + 1. Then
-     * first[parent] is the index of the parent's first child. */
+    /* Counting sort by parent. The counts are at index parent + 2 of `first`; after summing,
+     * first[parent + 1] is where the parent's next child goes. At the end first[parent] is the
+     * index of the parent's first child. */
     uint32_t count = trace->span_count, *first = crn_calloc(count + (size_t)2, sizeof *first);
     begin *scratch = NULL;
     for (uint32_t s = 0; s < count; s++)
@@ -151,7 +152,7 @@ crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span)
 {
     crn_cover_walk walk = {.spans = spans};
     walk.child_count = crn_span_children(spans, span, &walk.children);
-    if (!spans->inner.count) /* `all` is NULL */
+    if (!spans->inner.count) /* inner.all is NULL */
         return walk;
     uint32_t low = CRN_BELOW(spans->inner.all, spans->inner.count, outer, span);
     walk.inner = spans->inner.all + low;
@@ -183,7 +184,7 @@ typedef struct gap_walk {
     crn_cover_walk covering;
     uint32_t span;
     uint32_t before;
-    uint64_t at; /* ns, the end of what is covered or visited */
+    uint64_t at; /* ns, the latest end of the covering spans so far */
     bool over;
 } gap_walk;
 
@@ -235,7 +236,7 @@ static uint64_t covered_of(const crn_spans *spans, uint32_t span)
     return covered;
 }
 
-/* Stores covered times in 31 bits, the few longer ones in covered_long. */
+/* Computes the covered times. Stores them in 31 bits, and the few longer ones in covered_long. */
 static void find_covered(crn_spans *spans)
 {
     uint32_t count = spans->trace->span_count, long_count = 0, room = 0;
@@ -284,7 +285,8 @@ void crn_spans_free(crn_spans *spans)
 
 /* ---- the slowest spans, the largest gaps ---- */
 
-/* Returns true if `left` comes after `right`, longest first. */
+/* Returns true if `left` comes after `right` in the order of parts: longest first, then by span and
+ * start. */
 static bool is_shorter(const crn_span_part *left, const crn_span_part *right)
 {
     if (left->length != right->length)

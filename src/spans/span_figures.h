@@ -5,7 +5,7 @@
  * The *covered* time of a span is the union of the intervals of its children, on any lane, and of
  * all spans that run inside it on its own lane, clipped to the span. The rest is its *self* time,
  * so no moment of a lane is self time of two spans. Self time of a span whose children should
- * account for all of it (a root span, a frame) is called *missing*.
+ * account for all of its time (a root span, a frame) is called *missing*.
  *
  * All functions take time linear in the number of spans, except for sorting, and none recurses.
  * Memory: 10 bytes a span besides the trace, and 4 more during construction.
@@ -23,10 +23,11 @@ typedef struct crn_spans {
     const crn_trace *trace; /* not owned */
     uint32_t block_count;   /* spans of blocks >= block_count count for block 0, the root */
     uint32_t *children;     /* all children, sorted by parent, then start */
-    /* A span's children begin at its group's group_first plus the counts of earlier spans in the
-     * group: 10 bits a span in place of 32. */
+    /* A span's first child has the index group_first of the span's group plus the child counts of
+     * the earlier spans in the group. This takes 10 bits a span in place of 32. */
     uint8_t *child_counts; /* by span; CRN_CHILDREN_MANY: the count is in `many` */
-    uint32_t *group_first; /* by group of CRN_CHILDREN_GROUP spans: index of their first child */
+    uint32_t *group_first; /* by group of CRN_CHILDREN_GROUP spans: index in `children` of the first
+                              child of any */
     struct crn_children_many {
         uint32_t span, count;
     } * many; /* sorted by span */
@@ -36,7 +37,7 @@ typedef struct crn_spans {
                             covered_long */
     uint64_t *covered_long; /* ns, covered times that do not fit into 31 bits */
     const uint8_t *chosen;  /* by span: 1 if it counts in the figures; NULL: all count; not owned.
-                               Other children still cover their parents */
+                               Spans that do not count still cover their parents */
 } crn_spans;
 
 static inline bool crn_span_is_chosen(const crn_spans *spans, uint32_t span)
@@ -153,14 +154,14 @@ typedef struct crn_missing {
 crn_missing crn_missing_make(const crn_spans *spans, const uint8_t *kept, uint32_t most);
 void crn_missing_free(crn_missing *missing);
 
-/* Returns missing / total, clamped to 0..1. */
+/* Returns missing / total; 0 if `total` is 0. */
 double crn_missing_share(uint64_t missing, uint64_t total);
 
 /* ---- span_ranks.c: exact ranks without a copy of all durations ---- */
 
-/* Sets `median` and `p99` of `rows`, which are by block and have `count`, `open` and `min`; 0 for
- * rows without ended spans. `kept` is by block; NULL: all. Memory: one byte a span, and 8 for each
- * value within 1/64 of a rank. */
+/* Sets `median` and `p99` of `rows`, which are by block and have `count`, `open` and `min` already.
+ * Rows without ended spans stay as they are. `kept` is by block; NULL: all. Memory: one byte a
+ * span, and 8 for each value within 1/64 of a rank. */
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks);
 

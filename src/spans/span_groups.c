@@ -64,7 +64,7 @@ static bool attribute_of(const crn_trace *trace, uint32_t span, const char *name
                                                              : attribute->value.number;
     if (!isnan(datum->number))
         return true;
-    datum->kind = TEXT; /* NaN: neither equal to nor less than any number */
+    datum->kind = TEXT; /* NaN is neither equal to nor less than any number: it cannot be sorted */
     datum->text = "NaN";
     return true;
 }
@@ -224,8 +224,8 @@ static bool are_whole(const grouping *grouping, const run *runs, uint32_t count)
     return true;
 }
 
-/* Ranges of numbers: multiples of a width, or powers of a base if equal widths would put over 90 %
- * of the values into one. */
+/* Ranges of numbers: they begin at multiples of a width, or at powers of a base if equal widths
+ * would put over 90 % of the spans into one range. */
 typedef struct ranges {
     double width, base; /* exactly one of the two is not 0 */
     bool whole;
@@ -238,7 +238,7 @@ static double range_of(const ranges *ranges, double number)
     if (number <= 0)
         return 0;
     double low = pow(ranges->base, floor(log(number) / log(ranges->base)));
-    /* rounding in log can be off by one power */
+    /* by rounding, log can be off by one power */
     return low * ranges->base <= number ? low * ranges->base
            : low > number               ? low / ranges->base
                                         : low;
@@ -366,7 +366,8 @@ static void group_block(grouping *grouping, run *runs, uint32_t count)
 
 /* ---- figures of the groups ---- */
 
-/* Computes the figures by the table by block: uses group numbers as the spans' blocks. */
+/* Computes the groups' figures as those of blocks, from a copy of the spans whose blocks are the
+ * group numbers. */
 static void find_figures(grouping *grouping, crn_span_sort sort)
 {
     const crn_spans *spans = grouping->spans;

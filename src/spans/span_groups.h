@@ -20,7 +20,7 @@ typedef enum crn_group_by {
 } crn_group_by;
 
 typedef enum crn_group_kind {
-    CRN_GROUP_NUMBERS, /* numbers from `low` to `high`; with `open_end`, below `high` */
+    CRN_GROUP_NUMBERS, /* numbers from `low` to `high`, without `high` if `open_end` */
     CRN_GROUP_TEXT,
     CRN_GROUP_BLOCK, /* `id` */
     CRN_GROUP_PATH,  /* `id`: node of `paths` */

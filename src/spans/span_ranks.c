@@ -19,18 +19,20 @@ static const double shares[RANKS] = {0.5, 0.99};
 
 /* The search for one block's ranks. */
 typedef struct rank_search {
-    uint64_t *values; /* few spans: durations; many: bucket counts */
-    uint64_t *near[RANKS];
+    uint64_t *values; /* of a block with few spans: the durations; with many: numbers of spans by
+                         bucket */
+    uint64_t *near[RANKS]; /* of many spans: the durations in the rank's bucket; NULL: not needed */
     uint32_t filled[RANKS], bucket[RANKS];
     uint64_t place[RANKS]; /* position of each rank in its bucket */
 } rank_search;
 
+/* One or two passes over the spans, for the blocks from `first` to before `last`. */
 typedef struct turn {
     const crn_spans *spans;
     const uint8_t *kept;
     crn_span_row *rows; /* by block */
     uint32_t first, last;
-    rank_search *rank_search; /* by block of this pass */
+    rank_search *rank_search; /* by block of this turn */
 } turn;
 
 static uint32_t ended(const crn_span_row *row)
@@ -53,8 +55,8 @@ static bool is_exact(uint32_t bucket)
     return bucket < 2 << FINE_BITS;
 }
 
-/* Returns the position of the nearest rank: of the first value at or below which `share` of all
- * values lie. */
+/* Returns the position, from 0, of the nearest rank: of the first value for which at least `share`
+ * of all values are not greater. */
 static uint64_t place_of(double share, uint32_t count)
 {
     double rank = ceil(share * count);
@@ -97,8 +99,8 @@ static void set_rank(crn_span_row *row, int rank, uint64_t value)
     *(rank ? &row->p99 : &row->median) = value;
 }
 
-/* Sets the ranks of a block with few spans; finds the ranks' buckets of one with many. Returns true
- * if these need a second pass over the spans. */
+/* Sets the ranks of a block with few spans; finds the ranks' buckets of a block with many. Returns
+ * true if the values in a bucket must be collected in a second pass over the spans. */
 static bool find_buckets(rank_search *rank_search, crn_span_row *row)
 {
     bool more = false;
@@ -164,7 +166,7 @@ static void take_turn(turn *turn)
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks)
 {
-    /* memory of a pass: one word for each eight spans, at least 16 Ki */
+    /* memory of a turn, in words: one for each eight spans, and 16 Ki more */
     uint64_t most = spans->trace->span_count / 8 + ((uint64_t)16 << 10);
     turn turn = {.spans = spans, .kept = kept, .rows = rows};
     for (; turn.first < blocks; turn.first = turn.last) {

@@ -13,7 +13,8 @@
  * at each use.
  *
  * Rings of spans are copied. A capture that is merged or has remote parents is not read in place:
- * it is loaded as a trace, which finds the parents, and the store is made from the trace.
+ * it is loaded as a trace, which finds parents in other processes, and the store is made from the
+ * trace.
  */
 #ifndef CRN_SPANS_SPAN_STORE_H
 #define CRN_SPANS_SPAN_STORE_H
@@ -28,8 +29,8 @@ enum { CRN_PIECE_BITS = 13 /* a piece has at most 1 << CRN_PIECE_BITS spans */ }
 /* Spans that are consecutive on a lane and in memory. */
 typedef struct crn_span_piece {
     const cairn_priv_span *spans;
-    uint32_t first, count; /* first: a span's number in the store */
-    uint32_t lane, lane_first;
+    uint32_t first, count;     /* first: a span's number in the store */
+    uint32_t lane, lane_first; /* lane_first: number of the lane's first span */
     uint64_t earliest, latest; /* range of `start`, in units of the capture's clock */
     uint64_t blocks;           /* Bloom filter: bit (block % 64) is set for each block of the
                                   piece */
@@ -100,8 +101,8 @@ typedef struct crn_span_store {
     const crn_trace *more;  /* processes, origins, histograms, remote parents and counts of lost
                                spans, as in crn_trace; NULL unless read */
     crn_trace *own_more;    /* `more` if the store owns it and it is not `own` */
-    cairn_priv_span *made;
-    uint64_t *made_ends; /* ends of open spans by span, ns; NULL: all are `length` */
+    cairn_priv_span *made;  /* the spans as records, if made from a trace */
+    uint64_t *made_ends;    /* by span: its end, ns; NULL: all open spans end at `length` */
     crn_bytes strings;
 
     uint64_t clock_first;
@@ -112,7 +113,7 @@ typedef struct crn_span_store {
     uint32_t detail_count, detail_piece_count;
     crn_detail_piece *detail_pieces;
     crn_mapping mapping;
-    bool resting;     /* release pages that were read */
+    bool resting;     /* release the pages that were read, after each 16 MiB */
     uint64_t touched; /* bytes read since pages were last released */
     uint32_t parts_count;
     crn_parts *parts;
@@ -152,8 +153,8 @@ static inline uint64_t crn_store_start(const crn_span_store *store, const cairn_
     return crn_store_moment(store, span->start);
 }
 
-/* Returns the end of a span in ns. An open span ends at the last moment in the capture, or, if that
- * is merged, in its process's. */
+/* Returns the end of a span in ns. An open span ends at the last moment in the capture or, if the
+ * capture is merged, at the last moment in the capture of its process. */
 static inline uint64_t crn_store_end(const crn_span_store *store, const cairn_priv_span *span)
 {
     uint64_t start = span->start, end = span->end;

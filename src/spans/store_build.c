@@ -29,7 +29,7 @@ bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32
     return crn_store_find_section(opening, kind, store->lane_numbers[lane], item, *found);
 }
 
-/* Adds up to `most` spans as one piece, up to the first unused record. Returns how many. */
+/* Ends the piece before the first unused record. */
 uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
                              uint64_t most, uint32_t lane)
 {
@@ -106,8 +106,8 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
 }
 
 /* Cuts cycles of parents, which a damaged file can contain across lanes. Walks upwards from each
- * span to visited spans. Cuts off a parent that the walk itself visited. trace.c does it for
- * traces. */
+ * span to the first visited one. If this walk itself visited that span, removes the parent that
+ * closes the cycle. trace.c does the same for traces. */
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
@@ -143,7 +143,8 @@ void crn_store_finish(crn_store_opening *opening)
     store->length = crn_store_moment(store, last > opening->last ? last : opening->last);
     if (store->move_count) {
         crn_store_order_moves(store);
-        if (!opening->remote_count) /* otherwise into_trace cuts them, knowing all parents */
+        if (!opening->remote_count) /* otherwise a trace is made, which cuts the cycles when all
+                                       parents are known */
             cut_circles(opening);
     }
     if (store->edge_count)

@@ -15,7 +15,7 @@ typedef struct detail_walk {
     uint32_t span;
     size_t length;                 /* bytes of the text so far; 0: not in a text */
     const crn_disk_detail *remote; /* first detail of a remote parent; NULL: in no remote parent */
-    bool is_line;                  /* in an event whose text follows */
+    bool is_line;                  /* in an event whose text follows in the next details */
     uint32_t line;                 /* bytes of its text so far */
 } detail_walk;
 
@@ -73,7 +73,8 @@ static void add_counter(crn_store_opening *opening, uint32_t span, const crn_dis
         (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
 
-/* Adds an event. If its text is not in the table of strings, the next details have it: add_line. */
+/* Adds an event. If its text is not in the table of strings, the next details have the text, and
+ * add_line collects it. */
 static void add_event(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -196,7 +197,7 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
     case CRN_DETAIL_REMOTE:
         walk->remote = detail;
         break;
-    default: /* written by a later version */
+    default: /* a strand, which nobody needs here; or written by a later version */
         break;
     }
 }

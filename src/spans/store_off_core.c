@@ -17,8 +17,8 @@ static uint32_t lane_of(const crn_span_store *store, uint32_t number)
                                                                          : CRN_SPAN_NONE;
 }
 
-/* Adds an entry. Clamps its times to its period, which a damaged file may exceed. Without an end it
- * is a wait up to the last moment in the capture. */
+/* Adds an entry. Clamps its times to its period, which those of a damaged file may exceed. An entry
+ * without an end is a wait up to the last moment in the capture. */
 static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
                 uint64_t last)
 {

@@ -23,8 +23,8 @@ typedef struct crn_store_opening {
     crn_reader *reader;
     const crn_mapping *mapping; /* NULL: copy the sections */
     bool resting;               /* as in crn_span_store */
-    uint64_t left; /* bytes of sections that the rest of the lanes can have, as no two lanes share
-                      bytes */
+    uint64_t left; /* bytes that the sections of the remaining lanes can have, as no two lanes share
+                      bytes of the file */
     uint64_t last; /* latest clock value so far */
     uint32_t piece_room, detail_room, move_room, edge_room, counter_room, event_room, weight_room,
         remote_room, cut_room, detail_lane_room;
@@ -44,12 +44,14 @@ typedef struct crn_store_opening {
     crn_error *error;
 } crn_store_opening;
 
-/* Reads the spans of opening->reader into a new store. On an error the store is NULL. */
+/* Reads the spans of opening->reader into a new store. On an error returns false and sets the store
+ * to NULL. */
 bool crn_store_read(crn_store_opening *opening);
 /* Frees all but the store. */
 void crn_store_opening_end(crn_store_opening *opening);
 
-/* Returns a lane's details; NULL for a lane found later. */
+/* Returns a lane's details; NULL for a lane that a live capture got after the details of all lanes
+ * were found. */
 crn_lane_details *crn_store_details_of(const crn_store_opening *opening, uint32_t lane);
 
 /* Reads the attributes, edges, weights and remote parents of a lane. Call it after the spans of all
@@ -71,11 +73,12 @@ static inline uint64_t crn_store_monotonic(const crn_store_opening *opening, uin
     return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
 }
 
-/* Finds a section of a lane by its number in the capture. */
+/* Finds a section of a lane, by the lane's number in the capture. Returns false on an error. */
 bool crn_store_find_section(crn_store_opening *opening, crn_section_kind kind, uint32_t number,
                             uint64_t item, crn_parts *found);
 
-/* Finds a section of a lane by its index. The store owns `*found`. */
+/* Finds a section of a lane, by the lane's index in the store. The store owns `*found`. Returns
+ * false on an error. */
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
                        uint64_t item, crn_parts **found);
 

@@ -63,7 +63,7 @@ crn_span crn_store_span_in(const crn_span_store *store, const crn_span_piece *pi
 
 /* ---- children and covered time ---- */
 
-/* Returns the period of a span, which `piece` need not contain. */
+/* Returns the period of a span. `piece` is a guess: it need not contain the span. */
 static crn_period period_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
 {
     if (span - piece->first >= piece->count)
@@ -81,8 +81,9 @@ typedef struct cover {
                         children run inside it */
 } cover;
 
-/* Adds a child's time to its parent's if it begins after the previous child's end; else marks the
- * parent as slow. Nearly all children are sorted and near their parents in memory. */
+/* Adds a child's time to its parent's covered time if no earlier child ends after the child's
+ * begin; else marks the parent as slow. Nearly all children are sorted and near their parents in
+ * memory. */
 static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent, uint32_t child)
 {
     crn_span_store *store = cover->store;
@@ -99,7 +100,8 @@ static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent,
         crn_cover(period_of(store, piece, parent), its, &cover->reach[parent]);
 }
 
-/* Finds the spans that run inside another on its lane, and marks the outer ones as slow. */
+/* Finds the spans that run inside another span of their lane, of which they are no children, and
+ * marks the outer spans as slow. */
 static void add_inner(cover *cover, crn_coverings *coverings)
 {
     const crn_span_store *store = cover->store;
@@ -124,7 +126,7 @@ static void add_inner(cover *cover, crn_coverings *coverings)
     }
 }
 
-/* Computes the covered times of slow spans from all their coverings. */
+/* Computes the covered times of slow spans from all spans that cover them. */
 static void merge_slow(cover *cover, crn_coverings *coverings)
 {
     crn_span_store *store = cover->store;
@@ -175,7 +177,7 @@ void crn_store_children(crn_span_store *store)
 {
     if (store->first_child)
         return;
-    /* Counting sort by parent: counts at parent + 2, sums, then fills at parent + 1. */
+    /* Counting sort by parent, as in find_children of span_figures.c. */
     uint32_t *first = crn_calloc(store->count + (size_t)2, sizeof *first);
     for (uint32_t s = 0; s < store->count; s++) {
         uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);

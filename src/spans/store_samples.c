@@ -41,8 +41,8 @@ static bool graph_read(crn_store_opening *opening, uint32_t number, crn_sampled_
     return true;
 }
 
-/* Returns the context of a record, 0 if it is invalid or the root. A valid context's caller
- * precedes it. */
+/* Returns the context of a record; 0 if the record is invalid or the root's. A valid context's
+ * caller precedes it. */
 static uint32_t context_of(const crn_sampled_graph *graph, uint32_t record)
 {
     if (record <= CRN_RECORD_ROOT || record >= graph->used)
@@ -53,7 +53,7 @@ static uint32_t context_of(const crn_sampled_graph *graph, uint32_t record)
     return valid ? context : 0;
 }
 
-/* Returns the path of a record. */
+/* Returns the path of a record, without [folded]. */
 static uint32_t path_of(crn_store_opening *opening, crn_sampled_graph *graph, uint32_t record)
 {
     uint32_t length = 0, path = CRN_PATH_NONE;
@@ -91,7 +91,7 @@ static void add(crn_store_opening *opening, crn_sampled_graph *graph, uint32_t l
     crn_samples_add(&opening->samples, &sample);
 }
 
-/* Returns the lane's graph, or the first lane's if the former is empty. NULL on an error. */
+/* Returns the lane's graph, or the first lane's if the lane's is empty. NULL on an error. */
 static crn_sampled_graph *graph_of(crn_store_opening *opening, uint32_t lane,
                                    crn_sampled_graph *own)
 {

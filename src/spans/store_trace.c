@@ -31,8 +31,8 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
         (crn_span_move){.span = number, .parent = span->parent, .handed_off = span->handed_off};
 }
 
-/* Copies the ends of all spans if an open span ends before the trace, as the processes of a merged
- * capture end at different times. */
+/* Copies the ends of all spans if some open span ends before the trace does: the processes of a
+ * merged capture end at different times. */
 static void take_open_ends(crn_span_store *store)
 {
     const crn_trace *trace = store->trace;

@@ -11,7 +11,8 @@
 #include "spans/trace_histograms.h"
 #include "spans/trace_process.h"
 
-/* Walks upwards from each span to visited spans. Cuts off a parent that the walk itself visited. */
+/* Walks upwards from each span to the first visited one. If this walk itself visited that span,
+ * removes the parent that closes the cycle. */
 void crn_trace_cut_circles(crn_trace *trace)
 {
     uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* by span: number of the walk

@@ -30,8 +30,8 @@ typedef struct __attribute__((packed, aligned(4))) crn_span {
     uint32_t lane : 29;  /* index of crn_trace.lanes */
     bool open : 1;       /* it had not ended when the capture was read */
     bool handed_off : 1; /* the parent handed off the work */
-    bool orphaned : 1; /* the trace lacks its parent, which was not recorded, was overwritten, or is
-                          in another process */
+    bool orphaned : 1;   /* the trace lacks its parent: not recorded, overwritten, or in another
+                            process */
 } crn_span;
 
 typedef enum crn_attribute_kind {
@@ -79,7 +79,8 @@ typedef struct crn_span_event {
 } crn_span_event;
 
 /* A period in which a lane's thread was off core for waiting + ready ns. If these fill the period,
- * the wait came first; otherwise their position is not known. A thread's first entry is empty. */
+ * the wait came first; otherwise their position is not known. A thread's first entry has begin =
+ * end: nothing is known of the time before. */
 typedef struct crn_off_core {
     uint32_t lane;
     uint32_t woken_by;   /* lane whose thread ended the wait; CRN_SPAN_NONE: not known */
@@ -201,8 +202,8 @@ const char *crn_level_name(uint32_t level);
 /* Returns the first attribute of a span and sets `*count`. */
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count);
 
-/* Returns each span's weight, the one of its root, by span. Free it with crn_free. NULL if all
- * weights are 1. */
+/* Returns, by span, its weight: that of its root span. Free it with crn_free. NULL if all weights
+ * are 1. */
 double *crn_trace_weigh(const crn_trace *trace);
 
 #endif

@@ -156,8 +156,8 @@ static void shift_machines(aligning *aligning)
     crn_free(links);
 }
 
-/* Moves a time to the trace's clock and clamps it, as a damaged file has spans before its process's
- * begin or after CRN_TRACE_LATEST. */
+/* Moves a time to the trace's clock. Clamps the time, as a damaged file can have spans before its
+ * process's begin or after CRN_TRACE_LATEST. */
 static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t start)
 {
     if (time < process->start) {
@@ -235,7 +235,7 @@ static void set_starts(aligning *aligning)
         if (aligning->start[p] < earliest)
             earliest = aligning->start[p];
     }
-    for (uint32_t p = 0; p < trace->process_count; p++) /* below 2^62: at most three times MOST */
+    for (uint32_t p = 0; p < trace->process_count; p++) /* at most 3 * MOST, which is below 2^62 */
         starts[p] = (uint64_t)(aligning->start[p] - earliest);
     move_spans(trace, starts);
     for (uint32_t p = 0; p < trace->process_count; p++) {

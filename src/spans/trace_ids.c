@@ -13,8 +13,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return crn_random_mix(a ^ (b + 0x9e3779b97f4a7c15u));
 }
 
-/* Finds the ids of a process. A capture without ids (no traceparent was requested) gets ids that
- * are derived from its contents, always the same. */
+/* Finds the ids of a process. A capture has none if no traceparent was requested. It then gets ids
+ * that are derived from its start times and process id, so that they are always the same. */
 static void find_own(crn_own_ids *own, const crn_trace_process *process)
 {
     static const crn_trace_process nobody = {.name = ""};

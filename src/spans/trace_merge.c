@@ -13,7 +13,8 @@
 
 /* ---- blocks ---- */
 
-/* Interns what identifies a block. `parent` is a block of crn_blocks_match's `to`. */
+/* Interns what identifies a block, and returns the number. `parent` is the matching block of
+ * crn_blocks_match's `to`. */
 static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, uint32_t parent)
 {
     size_t name_size = strlen(info->name) + 1, file_size = strlen(info->file) + 1;
@@ -28,7 +29,8 @@ static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, ui
     return number;
 }
 
-/* Lexical parents precede their blocks. */
+/* Matches blocks in their order: lexical parents precede their blocks, so they are matched
+ * first. */
 uint32_t *crn_blocks_match(const crn_profile *from, const crn_profile *to)
 {
     crn_interning *numbers = crn_interning_new();
@@ -60,7 +62,7 @@ static void rename_block(uint32_t *block, const uint32_t *blocks, uint32_t count
 static void rename_spans(crn_trace *trace, const uint32_t *blocks, uint32_t count)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        uint32_t block = trace->spans[s].block; /* packed */
+        uint32_t block = trace->spans[s].block; /* a copy: the member is packed */
         rename_block(&block, blocks, count);
         trace->spans[s].block = block;
     }
@@ -115,7 +117,7 @@ static void add_spans(merging *merging, const crn_trace *from)
     }
 }
 
-/* Maps keys to the merged trace's; UINT32_MAX for keys beyond its limit. */
+/* Maps the keys of `from` to those of the merged trace; to UINT32_MAX beyond the limit on keys. */
 static uint32_t *map_keys(merging *merging, const crn_trace *from)
 {
     enum { KEYS_MAX = UINT16_MAX };

@@ -40,9 +40,9 @@ bool crn_trace_merge(const crn_trace *const *traces, size_t count, crn_trace **m
 typedef struct crn_trace_clocks {
     uint32_t machines; /* number of boot ids */
     uint32_t links;    /* spans with a remote parent */
-    uint32_t missing;  /* of these: the trace lacks the parent */
-    uint32_t early;    /* of these: they begin before the parent */
-    uint64_t earliest; /* ns by which they begin too early, at most */
+    uint32_t missing;  /* of the links: the trace lacks the parent */
+    uint32_t early;    /* of the links: the span begins before its parent */
+    uint64_t earliest; /* ns, the most by which such a span begins too early */
     uint64_t shifted;  /* ns, the largest move of a machine */
 } crn_trace_clocks;
 

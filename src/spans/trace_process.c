@@ -203,7 +203,8 @@ static int compare_origins(const void *left, const void *right)
     return CRN_ORDER(a->upper, b->upper) ?: CRN_ORDER(a->lane, b->lane);
 }
 
-/* Adds a lane by the upper half of its span ids; twice if its names pass a multiple of 2^32. */
+/* Adds a lane by the upper half of its span ids; twice if the places of its spans pass a multiple
+ * of 2^32, where the upper half changes. */
 static void add_origin(origins *origins, const crn_trace *trace, uint32_t lane, uint64_t key)
 {
     uint64_t name = trace->origins[lane];
@@ -265,7 +266,8 @@ static int compare_handoffs(const void *left, const void *right)
     return CRN_ORDER(a->span, b->span);
 }
 
-/* Makes a span's hand-off time unknown: a local one says nothing about the remote parent's. */
+/* Makes the time of a span's hand-off unknown: the time of a local hand-off says nothing about that
+ * of the remote parent. */
 static void note_handoff(crn_trace *trace, uint32_t before, uint32_t span)
 {
     crn_span_handoff key = {.span = span};

@@ -23,9 +23,9 @@ bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, crn_ca
 /* Returns the index of the lane's process; 0 if the trace has no processes. */
 uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane);
 
-/* Resolves remote parents: one that is in the trace becomes the span's parent, by hand-off, in
- * place of a local parent. Time is thus charged to the requester, as with hand-offs in a process.
- * Call crn_trace_cut_circles afterwards. */
+/* Resolves remote parents: a remote parent that is in the trace becomes the span's parent, by
+ * hand-off, in place of a local one. Time is thus charged to the requester, as with hand-offs in a
+ * process. Call crn_trace_cut_circles afterwards. */
 void crn_trace_resolve(crn_trace *trace);
 
 /* Charges dangling edges that no process counts to the first process. */
