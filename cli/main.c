@@ -39,7 +39,7 @@ static void help_print(FILE *out)
           out);
 }
 
-/* Runs a command. argv[0] is the name that argp's messages begin with. */
+/* Runs a command. Sets argv[0] to "cairn NAME", with which argp begins its messages. */
 static int command_run(const crn_command *command, int argc, char **argv)
 {
     static char name[64];

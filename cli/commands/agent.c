@@ -28,12 +28,12 @@ static const crn_option options[] = {
      .number = &given.every_s, .least = 1, .most = DAY_S},
     {"once", .help = "Send what is there, and end", .flag = &given.once},
     {"delete-after", .argument = "DAYS",
-     .help = "Delete captures that ended and were sent so long ago", .number = &given.delete_days,
-     .least = 1, .most = 36500},
+     .help = "Delete captures that were sent and have not grown for DAYS",
+     .number = &given.delete_days, .least = 1, .most = 36500},
     {"keep", .argument = "MIB",
      .help =
-         "While all captures have more than MIB mebibytes, delete the oldest that were sent, then "
-         "merge the oldest that were not: totals survive, spans do not",
+         "While all captures together have more than MIB mebibytes, delete the oldest that were "
+         "sent, then merge the oldest that were not: totals survive, spans do not",
      .number = &given.keep_mib, .least = 1},
     {"metrics", .argument = "PORT",
      .help = "Serve figures of the captures for Prometheus at http://127.0.0.1:PORT/metrics",
@@ -44,11 +44,10 @@ static const crn_option options[] = {
 static const char doc[] =
     "Send the captures of a folder to a fleet's database, and what is new in those that grow.\v"
     "Programs leave captures there with CAIRN_OUT=DIR/%p.cairn. While the server is away captures "
-    "wait; nothing is deleted that was not sent, or with --keep merged. A file CAPTURE.labels, a "
-    "line "
-    "KEY=VALUE each, labels that capture in place of --label. SIGTERM ends the agent after the "
-    "capture at "
-    "hand.\n\n  cairn agent /var/lib/cairn --to clickhouse://db.example/cairn --delete-after 7\n\n"
+    "wait; nothing is deleted that was not sent, or with --keep merged. A file CAPTURE.labels, "
+    "with a line KEY=VALUE for each label, labels that capture in place of --label. SIGTERM ends "
+    "the agent after the capture at hand.\n\n  cairn agent /var/lib/cairn --to "
+    "clickhouse://db.example/cairn --delete-after 7\n\n"
     "Exit status: 0, or 2 for bad input; with --once also if not everything was sent.";
 
 static volatile sig_atomic_t ending;
@@ -81,7 +80,7 @@ static void note_result(void *data, const crn_round_result *result)
     }
 }
 
-/* Adds what is new in a capture. Returns false if the server takes nothing. */
+/* Adds what is new in a capture to the round. Returns false if the server takes nothing. */
 static bool add_news(crn_round *round, const crn_watch *watch, crn_watched *capture)
 {
     char *path = crn_watched_path(watch, capture);
@@ -93,8 +92,9 @@ static bool add_news(crn_round *round, const crn_watch *watch, crn_watched *capt
     return takes;
 }
 
-/* Sends what is new in all captures. Returns false if something was not sent; `*takes` becomes
- * false if the server takes nothing. */
+/* Sends what is new in all captures, then deletes and merges captures as --delete-after and --keep
+ * say. Returns false if something was not sent. Sets `*takes` to false if the server takes nothing,
+ * otherwise to true. */
 static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watch *watch,
                       bool *takes)
 {
@@ -120,8 +120,10 @@ static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watc
     return good;
 }
 
-/* Waits for the next round. While the server takes nothing, waits twice as long each time, up to
- * five minutes, plus a random part, so that many agents do not come back at once. */
+/* Waits for the next round; a signal ends the wait. `failures` is the number of rounds in a row in
+ * which the server took nothing: each after the first doubles the time, until it is five minutes or
+ * more. Then adds up to half of the time at random, so that many agents do not come back at
+ * once. */
 static void pause_for(unsigned failures)
 {
     enum { LONGEST_S = 300 };
@@ -145,7 +147,7 @@ static void publish(crn_metrics_server *server, const crn_watch *watch)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: a signal ends the pause */
+    struct sigaction action = {.sa_handler = end}; /* a signal ends nanosleep */
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }

@@ -38,7 +38,8 @@ static char *read_all(const char *path)
     return NULL;
 }
 
-/* Adds the lines of a file, whose text is never freed. */
+/* Adds a file's lines to given.lines, except empty lines and those that begin with #. Does not free
+ * the text, to which given.lines points. */
 static void add_file(struct argp_state *state, const crn_option *option, char *path)
 {
     (void)option;
@@ -64,7 +65,8 @@ static void check_options(struct argp_state *state)
 
 static const crn_option options[] = {
     {"file", 'f', .argument = "FILE",
-     .help = "Read assertions from FILE, one a line; # begins a comment", .set = add_file},
+     .help = "Read assertions from FILE, one a line; a line that begins with # is a comment",
+     .set = add_file},
     {"unknown-is-zero", 'z',
      .help =
          "Treat blocks that the capture does not have as never called; otherwise this is an error",

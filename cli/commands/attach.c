@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn attach: profiles a running process: has it record itself if it can, or samples it.
+ * cairn attach profiles a running process. A process that can record itself does so; any other is
+ * sampled.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -62,7 +63,8 @@ static const crn_option options[] = {
     CRN_OPTION_OUTPUT(&given.output, "FILE",
                       "Path of the capture; default: PID.cairn, in the current folder",
                       CRN_OUTPUT_IS_CAPTURE),
-    {"quiet", 'q', .help = "Do not print the next command on a terminal", .flag = &given.quiet},
+    {"quiet", 'q', .help = "Do not print hints on a terminal, such as the next command",
+     .flag = &given.quiet},
     {0},
 };
 

@@ -50,17 +50,17 @@ __attribute__((format(printf, 2, 3))) static void addf(command_line *line, const
 typedef struct compiler {
     const char *first;    /* runs if it exists */
     const char *plain;    /* runs otherwise */
-    const char *variable; /* environment variable; its compiler runs in their place */
+    const char *variable; /* environment variable: names a compiler to run in place of both */
     bool is_clang;
 } compiler;
 
-/* ---- files of ours -------------------------------------------------------------------- */
+/* ---- files of Cairn ------------------------------------------------------------------- */
 
 typedef struct parts {
     char begin[PATH_MAX * 3]; /* object of hosts/gcc/begin.c */
     char plugin[PATH_MAX * 3];
     char sleds[PATH_MAX * 3];      /* object of hosts/clang/begin.c */
-    char folders[4][PATH_MAX * 2]; /* of libcairn-gcc, libcairn, libcairn-alloc, libcairn-clang */
+    char folders[4][PATH_MAX * 2]; /* of the libraries: four in a build directory, else one */
     size_t folder_count;
 } parts;
 
@@ -71,8 +71,8 @@ static bool is_there(const char *folder, const char *name)
     return access(path, R_OK) == 0;
 }
 
-/* Finds our files in the build directory, beside the installed tool or in the configured
- * folders. */
+/* Finds Cairn's files in the build directory, beside the installed tool or in the configured
+ * folders. Returns false if the plugin for gcc is not there. */
 static bool find(parts *parts)
 {
     char self[PATH_MAX];
@@ -135,7 +135,8 @@ static void set_lean(struct argp_state *state, const crn_option *option, char *v
     given.before = value;
 }
 
-/* OPTION_SMALL: clang counts instructions, the plugin statements. */
+/* OPTION_SMALL: clang counts instructions, the plugin for gcc statements. `further` are more
+ * sentences for the manual page; `pass_on` passes the option on to the plugin; NULL: no plugin. */
 #define OPTION_SMALL(text, further, pass_on)                                                       \
     {                                                                                              \
         "small", .argument = "N", .help = (text), .more = (further), .number = &given.small,       \
@@ -185,7 +186,8 @@ static const crn_option gcc_options[] = {
      .set = pass},
     {"branch", .help = "Also count the branches taken",
      .more = "Each direction of a branch is a block. Best with -O0.", .flag = &given.branch},
-    {"standby", .help = "Make a program that costs nothing until it is profiled, to be shipped",
+    {"standby",
+     .help = "Make a program to be shipped: it costs next to nothing until it is profiled",
      .more =
          "Without a profile a function executes four instructions more: two tests. A profiled run "
          "takes longer than without this option. With CAIRN_SWITCH=USR2 in the program's "
@@ -201,7 +203,7 @@ static const crn_option gcc_options[] = {
      .set = set_lean},
     {"verify", .help = "Check at run time that enter and leave match",
      .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},
-    {"calls", .help = "Call functions in place of inlining", .flag = &given.calls},
+    {"calls", .help = "Call functions instead of inlining them", .flag = &given.calls},
     {"frames", .flag = &given.frames}, /* for tests, like `broken` */
     {"broken", .argument = "WHAT", .set = pass},
     {0},
@@ -222,8 +224,8 @@ static bool is_ours(const char *word)
            (strcmp(word, "--profile") != 0); /* gcc's own --profile means -p */
 }
 
-/* Refuses what the compiler would misread: options that only cairn cc has, and arguments in the
- * next word. */
+/* Refuses what the compiler would misread: with cairn clang, an option that only cairn cc has; and
+ * an option whose argument is the next word, in place of --option=argument. */
 static void refuse(const char *word, const char *next)
 {
     const crn_option *option =
@@ -240,8 +242,8 @@ static void refuse(const char *word, const char *next)
                           next ? next : "..."));
 }
 
-/* Adds the flags for sleds, which hosts/clang patches, or for hook calls. -g is for names and
- * inlined functions, which are in the debug information. */
+/* Adds clang's flags: for XRay's sleds, which hosts/clang patches, or with --inlined for calls of
+ * hooks. -g is for the debug information, which has the names and inlined functions. */
 static void add_hooks(command_line *line, bool links)
 {
     add(line, "-g");
@@ -258,6 +260,8 @@ static void add_hooks(command_line *line, bool links)
         add(line, "-fnoxray-link-deps");
 }
 
+/* Adds gcc's flags: the plugin and its options. `lean_list` is a descriptor of the functions that
+ * --lean=CAPTURE counts. */
 static void add_plugin(command_line *line, const parts *parts, int lean_list)
 {
     if (given.kind == KIND_TIME) { /* samples need debug information for inlined functions */
@@ -292,19 +296,19 @@ static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigactio
                                       "bsd_signal",     "ssignal",     "sigset",    "sysv_signal",
                                       "__sysv_signal",  "_Fork",       "clone",     "syscall"};
 
-/* Adds our libraries behind all other words, and a run path to find them. */
+/* Adds Cairn's libraries behind all other words, and a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,
                           bool is_clang)
 {
     for (size_t i = 0; i < parts->folder_count; i++)
         addf(line, "-L%s", parts->folders[i]);
-    /* Linked even if no object refers to them: libraries loaded later may. */
     if ((given.zero || is_clang) && given.kind != KIND_TIME) {
-        add(line, "-xnone"); /* an object, even after -x */
+        add(line, "-xnone"); /* ends an -x: the next word is an object */
         add(line, is_clang ? parts->sleds : parts->begin);
         if (is_clang && given.zero)
             add(line, "-Wl,--defsym=cairn_priv_sleds_zero=1");
     }
+    /* Linked even if no object refers to them: libraries loaded later may. */
     add(line, "-Wl,--push-state,--no-as-needed");
     if (given.kind == KIND_ALLOC && !job->is_static)
         add(line, "-lcairn-alloc");
@@ -315,13 +319,13 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
         add(line, "-lpthread");
-        if (job->is_bare) { /* repeats them behind our libraries, which need them */
+        if (job->is_bare) { /* repeats these behind Cairn's libraries, which need them */
             add(line, "-lc");
             add(line, "-lgcc");
         }
         for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++)
             addf(line, "-Wl,--wrap=%s", wrapped[i]);
-        /* Makes the linker take ours first: libgcc has a function of that name, for split
+        /* Makes the linker take Cairn's function first: libgcc has one of that name, for split
          * stacks. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
         return;
@@ -390,7 +394,7 @@ static int compile(int argc, char **argv, const compiler *compiler)
         return crn_cli_fail("--profile=time needs a dynamically linked program: remove -static");
     if (job.compiles && job.fixed && !compiler->is_clang && given.kind != KIND_TIME)
         return crn_cli_fail(
-            "%s: Enter and Leave need that register; compile files with this option with gcc",
+            "%s: Enter and Leave need that register; compile files that need this option with gcc",
             job.fixed);
     int lean_list = -1;
     if (!compiler->is_clang && given.kind != KIND_TIME && (job.compiles || job.links)) {
