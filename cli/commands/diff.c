@@ -52,7 +52,8 @@ static const crn_option options[] = {
      .share = &given.fail_block},
     {"share", .argument = "PERCENT",
      .help =
-         "With --fail-above-block: only blocks with this share of the total, before or after (1)",
+         "With --fail-above-block: only blocks with at least this share of the total, before or "
+         "after (1)",
      .share = &given.share},
     CRN_OPTION_JSON(&given.json),
     {0},
@@ -82,7 +83,8 @@ static bool find_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* Chooses the metric to compare: first ticks, which have no noise. */
+/* Chooses the first metric that both sides have of ticks, which have no noise, wall, and the
+ * others; else calls. */
 static void choose_default(crn_diff_input *input)
 {
     static const char *const names[] = {"ticks", "wall"};
@@ -107,7 +109,8 @@ bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
                crn_calls_missing(input->profile[CRN_AFTER]);
 }
 
-/* Returns false for a metric that a side lacks: its gate would never fail. */
+/* Returns false if a side has no figures of the metric, as the gate would never fail; or if calls
+ * were chosen only because the sides have no other metric in common. `named`: by --metric. */
 static bool can_gate(const crn_diff_input *input, bool named)
 {
     if (named || input->metric[CRN_BEFORE] != CRN_METRIC_CALLS)
@@ -136,11 +139,12 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
-/* Prints that a growth beyond the limit does not count, as it is within chance. */
+/* Prints that a growth beyond the limit does not count, as it is within chance. `many`: `what` is
+ * plural. */
 static void say_chance(const crn_diff_report *report, const char *what, double limit, bool many)
 {
-    crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance makes of so few "
-                 "samples: %s not count",
+    crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance can cause with so "
+                 "few samples: %s not count",
                  what, 100 * limit, report->metric_name, many ? "they do" : "it does");
 }
 
@@ -188,7 +192,8 @@ static bool judge_blocks(const crn_diff_report *report)
     return good;
 }
 
-/* Evaluates --fail-above for the total and for blocks, even if the table shows contexts. */
+/* Evaluates --fail-above and --fail-above-block, even if the table shows contexts. Returns an exit
+ * status. */
 static int judge(const crn_diff_report *report)
 {
     int status = CRN_EXIT_OK;

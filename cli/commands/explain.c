@@ -52,9 +52,8 @@ static const crn_option options[] = {
      .help = "Explain the end-to-end latency from inputs to results: camera,display",
      .more = "In place of BLOCK, along hand-offs as in cairn-latency(1).", .set = set_latency},
     {"slow", 's', .argument = "TIME", .help = "Spans above this are slow: '> 16.7ms'",
-     .more = "Without it the slowest hundredth is. Units are ns, us, ms and s; without > the time "
-             "itself "
-             "is slow, too.",
+     .more = "Without this option the slowest hundredth of the spans is slow. Units are ns, us, ms "
+             "and s; without > a span of exactly this time is slow, too.",
      .set = set_slow},
     CRN_OPTION_WHERE(&given.where, ""),
     CRN_OPTION_TOP(&given.top, " of each table (12)"),
@@ -100,7 +99,8 @@ void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chos
                      void (*print)(FILE *, const crn_explain_report *))
 {
     crn_explain *explain = make(report, chosen, UINT64_MAX, report->slow);
-    /* If few outliers make half of the variance, explains the rest of the spans, too. */
+    /* If at most a twentieth of the spans makes half of the variance, also explains the spans up to
+     * the 95th percentile by themselves. */
     bool few = explain->count >= REST_LEAST && explain->half <= explain->count / 20;
     crn_explain *rest = few && explain->variance > 0 ? make(report, chosen, explain->p95, 0) : NULL;
     report->explain = explain;

@@ -17,7 +17,7 @@
 #include "spans/spans.h"
 
 typedef struct target {
-    const char *suffix, *other; /* suffixes of file names; the first is for output */
+    const char *suffix, *other; /* suffix of file names; another that -o may have, or NULL */
     crn_format_write *write;
     crn_format_write_trace *write_trace; /* of formats of spans; else NULL */
 } target;
@@ -128,8 +128,8 @@ static int capture_export(const source *source)
     return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }
 
-/* Loads what the format needs. A missing trace is an error: the output would look like an idle
- * program's. */
+/* Loads what the format needs. Missing spans are an error: the output would look like an idle
+ * program's. On an error prints a message and returns false. */
 static bool source_open(source *source)
 {
     bool spans = chosen->write_trace != NULL;

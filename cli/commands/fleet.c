@@ -34,8 +34,8 @@ static const crn_option options[] = {
     {"total", .help = "Sort by total cost in place of self cost", .flag = &given.total},
     CRN_OPTION_TOP(&given.top, " (20)"),
     {"fail-above", .argument = "PERCENT",
-     .help = "For diff and regressions: exit with 1 if a function, or everything, grew by more, "
-             "beyond noise",
+     .help = "For diff and regressions: exit with status 1 if a function or the total grew by more "
+             "than this, beyond noise",
      .share = &given.fail_above},
     CRN_OPTION_OUTPUT(&given.output, "OUT", "For get: write the capture to OUT", NULL),
     {"keep", .argument = "DAYS",
@@ -136,8 +136,8 @@ static int diff(crn_database *database)
     return compare(database, filters);
 }
 
-/* Compares the runs since an age with those of as much time before. An age ends with its unit:
- * twice 7d is 14d. */
+/* Compares the runs of the last --since, such as 7d, with those of as long a time before. Doubles
+ * the number to get the begin of that time: 14d. */
 static int regressions(crn_database *database)
 {
     crn_error error = {0};

@@ -63,7 +63,8 @@ static const char doc[] =
     "0; 1 if something costs more than allowed; 2 for bad input. docs/WHY.md has recipes for "
     "GitLab, GitHub and plain shell.";
 
-/* Loads one or several captures, merged; or one file of another tool, and then sets `*imported`. */
+/* Loads one or several captures, merged; or one file of another tool, which sets `*imported` to
+ * true. On an error prints a message and returns NULL. */
 static crn_profile *load(bool *imported)
 {
     char head[5] = "";
@@ -92,7 +93,8 @@ static const char *usual_metric(const crn_profile *profile)
     return "calls";
 }
 
-/* Returns, by context of `profile`, the tolerance that `old` has for it. */
+/* Returns, by context of `profile`, its own tolerance in `old`; below 0: none. Free it with
+ * crn_free. */
 static double *keep_tolerances(const crn_baseline *old, const crn_profile *profile)
 {
     double *own = crn_calloc(profile->context_count, sizeof *own);

@@ -55,7 +55,8 @@ static const char doc[] =
     "- -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
-/* Returns true if the output may be written: it is no input and, unless -o names it, new. */
+/* Returns true if the output may be written: it is no input and, unless -o names it, new. Otherwise
+ * prints why. */
 static bool output_is_good(const char *input, const char *output)
 {
     if (!given.output && access(output, F_OK) == 0)
@@ -67,7 +68,8 @@ static bool output_is_good(const char *input, const char *output)
     return false;
 }
 
-/* Reads and merges all files. On an error prints a message and returns NULL. */
+/* Reads and merges all files; with --tolerant those that can be read. On an error, or if none can
+ * be read, prints a message and returns NULL. */
 static crn_profile *read_all(const crn_convert_options *options)
 {
     size_t count = given.files.count, read = 0;

@@ -49,7 +49,7 @@ static bool output_is_good(void)
     return true;
 }
 
-/* Prints how well the clocks of several processes agree. */
+/* Prints, for spans of several processes, their number, and how well the clocks agree. */
 static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *output)
 {
     if (trace->process_count < 2)
@@ -58,7 +58,8 @@ static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *ou
            trace->span_count, trace->process_count, clocks.machines,
            clocks.machines == 1 ? "" : "s");
     if (clocks.links)
-        printf("; %" PRIu32 " asked for across processes, of which %" PRIu32 " by what is not here",
+        printf("; %" PRIu32 " requested by other processes, %" PRIu32
+               " of these by spans that are not here",
                clocks.links, clocks.missing);
     puts("");
     if (clocks.shifted)
@@ -66,8 +67,8 @@ static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *ou
                "requested\n",
                (double)clocks.shifted / 1e6);
     if (clocks.early)
-        printf("clocks: %" PRIu32 " span%s still before what asked for %s, by up to %.6f ms\n",
-               clocks.early, clocks.early == 1 ? " begins" : "s begin",
+        printf("clocks: %" PRIu32 " span%s before the span that requested %s, by up to %.6f ms\n",
+               clocks.early, clocks.early == 1 ? " still begins" : "s still begin",
                clocks.early == 1 ? "it" : "them", (double)clocks.earliest / 1e6);
 }
 
@@ -78,9 +79,8 @@ static int run(void)
         output_is_good()
             ? crn_cli_load_spans(given.captures.list, given.captures.count, given.tolerant, &trace)
             : NULL;
-    crn_trace_clocks clocks = {
-        0}; /* before redaction, which removes the boot ids that tell machines apart */
-    if (trace)
+    crn_trace_clocks clocks = {0};
+    if (trace) /* before redaction, which removes the boot ids that tell machines apart */
         clocks = crn_trace_clocks_of(trace);
     if (profile && given.redact)
         profile = crn_cli_redact(profile, trace, NULL);

@@ -21,7 +21,7 @@ static const crn_option options[] = {
     CRN_FLEET_OPTIONS(given.fleet),
     CRN_FLEET_OPTION_LABEL(&given.labels),
     {"retry", .argument = "SECONDS",
-     .help = "Try again for so long while the server is away or overloaded (60)",
+     .help = "While the server is away or overloaded, try again for this time (60)",
      .number = &given.fleet.retry_s, .most = 86400},
     {"spool", .argument = "DIR",
      .help = "Keep what cannot be sent in DIR; send what is there first, and delete it then",
@@ -61,7 +61,8 @@ static void note_result(void *data, const crn_round_result *result)
         *status = CRN_EXIT_BAD;
 }
 
-/* Sends the spool's captures, then the given ones; once the server takes nothing, spools them. */
+/* Sends the spool's captures, then the given ones. With --spool, puts those into the spool that
+ * come after the server took nothing. Returns an exit status. */
 static int push_all(crn_database *database, crn_fleet_labels *labels)
 {
     int status = CRN_EXIT_OK;

@@ -22,7 +22,8 @@ static struct {
     bool csv, json, schema;
 } given;
 
-/* A query contains a space, or is empty; a path with a space needs the query from -f. */
+/* Returns true if the last argument is a query: it contains white space, or is empty. If the last
+ * path contains some, the query must come from --file. */
 static bool is_query(const char *word)
 {
     return !*word || strpbrk(word, " \t\n");
@@ -84,7 +85,8 @@ static void unload(loaded *loaded)
     crn_free((void *)loaded->shown);
 }
 
-/* Loads profiles, with functions for addresses. Spans refer to the recorded profiles. */
+/* Loads the profiles: as recorded, which spans refer to, and as shown, with functions for
+ * addresses. Both are the same profile if it has no addresses. */
 static bool load(loaded *loaded, crn_error *error)
 {
     *loaded = (struct loaded){.files = crn_calloc(given.words.count, sizeof *loaded->files),
