@@ -57,7 +57,7 @@ static void check(struct argp_state *state)
                    "only one of --flat, --tree, --stack, --compare, --zero and --dot can be given");
     if (given.compare && given.metrics)
         argp_error(state, "--compare names its metrics itself");
-    if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* orders by the difference */
+    if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* rows are sorted by the difference */
         argp_error(state, "--compare takes only --sort self and --sort total");
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
     if (given.keep && (given.tree || given.compare || by_sequence))

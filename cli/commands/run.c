@@ -25,7 +25,7 @@ static struct {
     crn_list pass;     /* options for the host */
     crn_list recorded; /* options of `pass` that libcairn in native programs has, too */
     crn_list labels;
-    const char *output;     /* as given; then with symbolic links followed */
+    const char *output;     /* of the capture: as given, later with symbolic links followed */
     const char *host_only;  /* given option that only the Lua host has */
     const char *not_alloc;  /* given option that excludes --alloc */
     const char *alloc_mean; /* "exact", a number, or NULL */
@@ -48,7 +48,8 @@ static void pass(struct argp_state *state, const crn_option *option, char *value
     crn_list_add(&given.pass, text);
 }
 
-/* Takes an option on what to record. Native programs cannot have it together with --alloc. */
+/* Takes an option on what to record; a missing argument is replaced by its default. Native programs
+ * cannot have such an option together with --alloc. */
 static void record(struct argp_state *state, const crn_option *option, char *value)
 {
     static char on[] = "on", sampled[] = "sampled", first[] = "first";
@@ -191,10 +192,10 @@ static const crn_option options[] = {
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
     {"outside",
-     .help = "Sample a program as it is from outside, by the kernel (perf_event_open), as cairn "
-             "attach does. Static, set-uid and Go programs always are",
-     .more = "In place of a library that is preloaded. Processes that the program starts are "
-             "sampled, too, static ones included.",
+     .help = "Sample a program as it is, from outside: by the kernel (perf_event_open), as cairn "
+             "attach does. Static, set-uid and Go programs are always sampled so",
+     .more = "No library is then preloaded. Processes that the program starts are sampled, too, "
+             "static ones included.",
      .flag = &given.outside},
     {.help = "Limits:"},
     {"path-limit", .argument = "N",
@@ -212,8 +213,8 @@ static const crn_option options[] = {
                       "Path of the capture; default: the program's name with .cairn, in the "
                       "current folder. %p stands for the process number",
                       "Only its owner can read it. It gets its name as soon as it is readable."),
-    {"quiet", 'q', .help = "Do not print the next command on a terminal", .flag = &given.quiet,
-     .set = pass},
+    {"quiet", 'q', .help = "Do not print hints on a terminal, such as the next command",
+     .flag = &given.quiet, .set = pass},
     {0},
 };
 
@@ -233,7 +234,7 @@ static bool is_elf(const char *path)
     char magic[4] = {0};
     struct stat stat_buffer;
     if (stat(path, &stat_buffer) != 0 || !S_ISREG(stat_buffer.st_mode))
-        return false; /* never opens pipes */
+        return false; /* opening a pipe would wait for its writer */
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -242,7 +243,8 @@ static bool is_elf(const char *path)
     return is;
 }
 
-/* Sets the program's path: `name` if there is such a file, else one on PATH. */
+/* Sets the program's path: `name` if there is such a file or it contains a slash, else the program
+ * on PATH; `name` if there is none. */
 static void find_program(const char *name, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s", name);
@@ -262,7 +264,8 @@ static char *output_name(const char *program)
     return name;
 }
 
-/* Returns an absolute path: the program may change its directory. Free it with crn_free. */
+/* Returns the absolute path of the output: the program may change its directory. Free it with
+ * crn_free. */
 static char *absolute(const char *output)
 {
     char here[PATH_MAX];
@@ -331,7 +334,7 @@ static bool is_mistaken(const char *program)
     return strcmp(program, "-") != 0 && !crn_run_suffix(program) && access(program, R_OK) != 0;
 }
 
-/* Replaces %p by this process's pid, which the host keeps. */
+/* Replaces %p by this process's pid, which the host has, too, as it is executed in this process. */
 static char *numbered(const char *output)
 {
     char *name = crn_strdup(output);
@@ -344,7 +347,7 @@ static char *numbered(const char *output)
     return name;
 }
 
-/* Replaces this process by the host. */
+/* Replaces this process by the script's host. Returns only on an error: an exit status. */
 static int run_script(const char *script)
 {
     if (given.locks || given.stacks)
@@ -377,7 +380,8 @@ static int run(void)
 {
     const char *program = given.program[0];
     char *named = given.output ? NULL : output_name(program);
-    given.output = crn_output_target(named ? named : given.output); /* the runtime does not */
+    /* Follows symbolic links, as the runtime does not. */
+    given.output = crn_output_target(named ? named : given.output);
     crn_free(named);
     if (strcmp(program, "-") == 0)
         return run_script(program);

@@ -91,7 +91,8 @@ static uint32_t rows_of(long asked, uint32_t otherwise)
                                                     : (uint32_t)asked;
 }
 
-/* Returns, by block, 1 if it has the name. Sets `*any` if a chosen span has it. */
+/* Returns, by block, 1 if it has the name. Sets `*any` to true if a chosen span is of such a block,
+ * otherwise to false. */
 static uint8_t *blocks_named(const crn_spans_report *report, const char *name, bool *any)
 {
     uint8_t *kept = crn_calloc(report->source.profile->block_count, 1);

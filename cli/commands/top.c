@@ -35,7 +35,7 @@ static void set_delay(struct argp_state *state, const crn_option *option, char *
     given.choice.delay = delay;
 }
 
-/* Parses "frame=16.7ms". */
+/* Adds a deadline from "frame=16.7ms"; the last "=" ends the name. */
 static void set_deadline(struct argp_state *state, const crn_option *option, char *value)
 {
     crn_top_deadlines *deadlines = &given.options.deadlines;

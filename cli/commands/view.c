@@ -94,7 +94,7 @@ static bool read_files(crn_view *view)
 }
 
 /* Blocks the signals that end the server, so that only the main thread waits for them: later
- * threads inherit the mask. Called after files are read, during which signals end the process. */
+ * threads inherit the mask. Called after files are read: until then a signal ends the process. */
 static sigset_t signals_block(void)
 {
     sigset_t ends;
@@ -106,7 +106,7 @@ static sigset_t signals_block(void)
     return ends;
 }
 
-/* Waits for one of these signals. A second one ends the process at once. */
+/* Waits for one of the signals `ends`. A second one ends the process at once. */
 static void wait_for_end(const sigset_t *ends)
 {
     int which;
@@ -115,7 +115,7 @@ static void wait_for_end(const sigset_t *ends)
     pthread_sigmask(SIG_UNBLOCK, ends, NULL);
 }
 
-/* Makes malloc return freed memory to the system, which it would keep for each thread. */
+/* Makes malloc return freed memory to the system. By default it keeps much, for each thread. */
 static void keep_little(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 18);
@@ -123,8 +123,8 @@ static void keep_little(void)
     mallopt(M_ARENA_MAX, 1);
 }
 
-/* Lets malloc keep the memory of one or two columns: answers allocate arrays by context again and
- * again, and returning their pages would take half of the time. */
+/* Lets malloc keep the memory of one or two arrays by context. Answers allocate such arrays again
+ * and again, and returning their pages would take half of the time. */
 static void keep_for_answers(const crn_view *view)
 {
     enum { LEAST = 1 << 18, MOST = 20 << 20 };
@@ -139,7 +139,8 @@ static void keep_for_answers(const crn_view *view)
     mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
-/* Starts the server and a thread that reads spans. On an error prints why, returns NULL. */
+/* Starts the server and a thread that reads spans, and prints the address. The caller holds
+ * view->lock. On an error prints why and returns NULL. */
 static struct MHD_Daemon *begin(crn_view *view)
 {
     struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);
@@ -167,7 +168,7 @@ static int serve(crn_view *view)
     keep_for_answers(view);
     view->serving = true;
     sigset_t ends = signals_block();
-    pthread_mutex_lock(&view->lock); /* answers use stdout exclusively */
+    pthread_mutex_lock(&view->lock); /* answers, which hold it, may add files */
     struct MHD_Daemon *daemon = begin(view);
     pthread_mutex_unlock(&view->lock);
     if (!daemon)
@@ -175,7 +176,7 @@ static int serve(crn_view *view)
     wait_for_end(&ends);
     if (atomic_load(&view->readers)) {
         crn_view_uploads_remove(view);
-        _exit(CRN_EXIT_OK); /* does not wait for readers */
+        _exit(CRN_EXIT_OK); /* does not wait for threads that read spans */
     }
     crn_view_stop(daemon);
     crn_view_uploads_remove(view);

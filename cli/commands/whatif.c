@@ -26,7 +26,8 @@ static struct {
 
 /* ---- options ---- */
 
-/* Parses "BLOCK=5", or "5" for all blocks if allowed. The last "=" is the separator. */
+/* Adds a change from "BLOCK=5"; if `all`, also from "5", for all blocks. The last "=" is the
+ * separator. Refuses a number that is not from `least` to `most`. */
 static void add_change(struct argp_state *state, changes *changes, char *text, bool all,
                        double least, double most)
 {
@@ -104,7 +105,7 @@ static const crn_option options[] = {
      .more = "Otherwise a span that handed work off and ended after it is assumed to have waited.",
      .flag = &given.no_guesses},
     {"no-table", .help = "Without the table of the effects of faster blocks",
-     .more = "The table takes three runs for each block.", .flag = &given.no_table},
+     .more = "The table takes three replays for each block.", .flag = &given.no_table},
     CRN_OPTION_TOP(&given.top, " of that table (30), those with the most self time"),
     CRN_OPTION_JSON(&given.json),
     {0},
@@ -117,7 +118,7 @@ static const char doc[] =
     "recording, and says why if the prediction is not to be trusted. docs/WHATIF.md describes what "
     "to record.\n\n  cairn whatif app.cairn                          what should I optimise?\n  "
     "cairn whatif app.cairn --speedup compress=2     and what does this bring?\n  cairn whatif "
-    "app.cairn --threads 8 --cores 8    or more threads?\n\nExit status: 0, 2 for bad input.";
+    "app.cairn --threads 8 --cores 8    or more threads?\n\nExit status: 0, or 2 for bad input.";
 
 /* ---- names of blocks ---- */
 
@@ -147,7 +148,8 @@ static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
     return NULL;
 }
 
-/* Calls `set` for each block that a change names; for a change without a name, for all. */
+/* Calls `set` for each block that a change names; for a change without a name, for all blocks. If
+ * no span has such a block, prints a message and returns false. */
 static bool apply(const crn_whatif_report *report, const changes *changes,
                   void (*set)(void *array, uint32_t block, double value), void *array)
 {
@@ -174,7 +176,7 @@ static void set_count(void *array, uint32_t block, double value)
     ((uint32_t *)array)[block] = (uint32_t)value;
 }
 
-/* Makes the blocks of "NAME" or "NAME=PERIOD" timers. */
+/* Makes the blocks of "NAME" or "NAME=PERIOD" timers. On an error prints why and returns false. */
 static bool set_timer(const crn_whatif_report *report, const char *text, crn_replay_setup *setup)
 {
     char *name = crn_strdup(text), *equals = strrchr(name, '=');
@@ -197,7 +199,8 @@ static bool set_timer(const crn_whatif_report *report, const char *text, crn_rep
     return good;
 }
 
-/* Sets the kind of rest for the named blocks. */
+/* Sets the kind of rest for the named blocks. If no span has such a block, prints a message and
+ * returns false. */
 static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn_rest kind,
                      uint8_t *rest)
 {
@@ -213,7 +216,8 @@ static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn
     return true;
 }
 
-/* Returns, by span, 1 if it is below the path "a,b". On an error prints why, returns NULL. */
+/* Returns, by span, 1 if its path contains the blocks of "a,b" in a row. On an error prints why and
+ * returns NULL. */
 static uint8_t *read_context(const crn_whatif_report *report, const char *context)
 {
     uint8_t *path[MOST_PATH] = {NULL}, *below = NULL;
@@ -238,8 +242,8 @@ static uint8_t *read_context(const crn_whatif_report *report, const char *contex
     return below;
 }
 
-/* Sets `*kept` to the spans below `context`; NULL without one. If no span is below it, prints that
- * and returns false. */
+/* Sets `*kept` to the spans below `context`; to NULL if `context` is NULL. If no span is below it,
+ * prints that and returns false. */
 static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
 {
     *kept = NULL;
