@@ -19,7 +19,8 @@
 #include "spans/spans.h"
 #include "symbols/symbols.h"
 
-/* Replaces addresses by functions in the profile and in the trace, which may be NULL. */
+/* Replaces addresses by functions in the profile and in the trace, which may be NULL. Returns the
+ * profile, or a new one in its place. */
 static crn_profile *name_functions(crn_profile *profile, const char *path, crn_trace *trace)
 {
     crn_symbols_stand_ins its;
@@ -42,7 +43,8 @@ static bool has_spans(const crn_trace *trace)
            trace->histogram_count || trace->samples.count;
 }
 
-/* Loads a capture; its spans, too, if `trace`. */
+/* Loads a capture; its spans, too, unless `trace` is NULL: `*trace` becomes NULL if there are none.
+ * On an error prints a message and returns NULL. */
 static crn_profile *load(const char *path, crn_trace **trace)
 {
     crn_error error = {0};

@@ -39,8 +39,9 @@ crn_profile *crn_cli_load(const char *path);
  * with a message and a warning in the profile; NULL if none can be read. */
 crn_profile *crn_cli_load_all(char *const *paths, size_t count);
 
-/* Loads and merges captures with their spans; `*trace` is NULL without spans. On an error prints
- * why, returns NULL. `tolerant`: leaves out captures that cannot be read, if any can be. */
+/* Loads and merges captures with their spans; `*trace` becomes NULL if there are none. `trace` may
+ * be NULL: spans are not loaded. On an error prints why and returns NULL. `tolerant`: leaves out
+ * captures that cannot be read, if any can be. */
 struct crn_trace;
 crn_profile *crn_cli_load_spans(char *const *paths, size_t count, bool tolerant,
                                 struct crn_trace **trace);
@@ -62,7 +63,7 @@ int crn_cli_save(const crn_profile *profile, const char *path);
 /* Returns false if `path` is a file with content that is no capture, probably named by mistake. */
 bool crn_cli_may_replace(const char *path);
 
-/* Saves a capture with spans; `trace` may be NULL. */
+/* Saves a capture with spans, as crn_cli_save does; `trace` may be NULL. */
 int crn_cli_save_spans(const crn_profile *profile, const struct crn_trace *trace, const char *path);
 
 /* Flushes stdout and returns `status`. On a write error prints a message and returns CRN_EXIT_BAD;

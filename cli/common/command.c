@@ -150,7 +150,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (command->check)
             command->check(state);
         return 0;
-    case 'h': /* argp itself knows only --help */
+    case 'h': /* argp itself knows only -? and --help */
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     default:
@@ -191,7 +191,8 @@ void crn_command_parse(const crn_command *command, int argc, char **argv)
 {
     struct argp_option *options = argp_options(command);
     struct argp argp = {options, parse, command->arguments, command->doc, NULL, NULL, NULL};
-    /* Stop at the first non-option: the arguments after a program's name belong to the program. */
+    /* With ARGP_IN_ORDER `word` gets a program's name before what follows is parsed, and can take
+     * that for the program. */
     argp_parse(&argp, argc, argv, command->word ? ARGP_IN_ORDER : 0, NULL,
                (void *)(uintptr_t)command);
     crn_free(options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * command.h - commands and their options as data. Parsing, --help, shell completions and the
- * OPTIONS of manual pages all read it.
+ * command.h - commands and their options as data, from which parsing, --help, shell completions and
+ * the OPTIONS of manual pages are made.
  */
 #ifndef CRN_CLI_COMMON_COMMAND_H
 #define CRN_CLI_COMMON_COMMAND_H
@@ -15,7 +15,7 @@ typedef struct crn_list {
     size_t count;
 } crn_list;
 
-/* A NULL-terminated list of values, for a table. */
+/* A NULL-terminated list of values, for crn_option.words. */
 #define CRN_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 typedef struct crn_option crn_option;
@@ -40,7 +40,8 @@ struct crn_option {
     void (*set)(struct argp_state *state, const crn_option *option, char *value);
 };
 
-/* Options that several commands have. `says` is appended to the help, or is the help. */
+/* Options that several commands have. `to` is the target; `file` and `metrics` name the argument;
+ * `says` is the help, or is inserted into it; `further` is `more`. */
 /* clang-format off */
 #define CRN_OPTION_JSON(to) {"json", 'j', .help = "Print JSON", .flag = (to)}
 #define CRN_OPTION_TOP(to, says)                                                                   \
@@ -49,8 +50,8 @@ struct crn_option {
     {"output", 'o', .argument = (file), .help = (says), .more = (further), .text = (to)}
 #define CRN_OPTION_REDACT(to)                                                                      \
     {"redact",                                                                                     \
-     .help = "Replace names, as cairn redact does, which can also keep some and say which was "    \
-             "which",                                                                              \
+     .help = "Replace names as cairn redact does, which can also keep some, and write the "        \
+             "mapping to a file",                                                                  \
      .flag = (to)}
 #define CRN_OPTION_WHERE(to, says)                                                                 \
     {"where", .argument = "EXPRESSION",                                                            \
@@ -78,7 +79,7 @@ typedef struct crn_command {
     crn_list *words; /* arguments besides options: `least` to `most`; `most` 0: no limit */
     size_t least, most;
     const char *missing; /* message for too few arguments; NULL: asks for a capture */
-    /* Called for each argument in place of filling `words`, in order. */
+    /* Called for each argument in order, in place of filling `words`. */
     void (*word)(struct argp_state *state, char *value);
     /* Called after all options, to refuse combinations. */
     void (*check)(struct argp_state *state);
@@ -95,7 +96,8 @@ typedef struct crn_command {
 void crn_command_parse(const crn_command *command, int argc, char **argv);
 
 /* Sets an option from one word, "--name" or "--name=value". Returns false if the command has no
- * such option. For a bad value prints a message and exits. */
+ * such option, or if the value is missing or not expected. For a bad value prints a message and
+ * exits. */
 bool crn_command_take(const crn_command *command, char *word);
 
 /* Returns the option called `name`, which ends at '=' or NUL; NULL if the command has none. */
@@ -103,7 +105,7 @@ const crn_option *crn_command_option(const crn_command *command, const char *nam
 
 void crn_list_add(crn_list *words, char *word);
 
-/* Prints --help. */
+/* Prints --help; `name` is "cairn NAME". */
 void crn_command_help(const crn_command *command, char *name);
 
 /* Prints the commands as JSON, for completions and manual pages. */

@@ -102,7 +102,7 @@ static void put_end(char text[CRN_FIGURE_SIZE], crn_scale scale, double value, b
     int decimals = value > 0 ? 1 - (int)floor(log10(value)) : 0;
     decimals = decimals > most ? most : decimals;
     double step = pow(10, -decimals), steps = value / step;
-    /* A step off by a floating-point error is not rounded up. */
+    /* A floating-point error must not round a whole number of steps to the next one. */
     double nearest = round(steps);
     if (fabs(steps - nearest) > 1e-9 * steps)
         nearest = up ? ceil(steps) : floor(steps);

@@ -12,7 +12,7 @@
 
 enum { CRN_FIGURE_SIZE = 64 };
 
-/* Steps of a unit, the smallest first; ends with `unit` NULL. */
+/* A step of a unit, such as KiB. Arrays begin with the smallest and end with `unit` NULL. */
 typedef struct crn_unit_step {
     double divisor;
     const char *unit;
@@ -29,8 +29,8 @@ typedef struct crn_scale {
     const char *unit; /* "ms", "MiB", "" for counts */
 } crn_scale;
 
-/* Chooses the scale for the largest figure of a column. `unit` is the metric's: "nanoseconds" and
- * "bytes" are scaled, any other is a count. */
+/* Chooses the scale for the largest figure of a column. `unit` is the metric's: "nanoseconds", "ns"
+ * and "bytes" are scaled, any other is a count. */
 crn_scale crn_scale_for(const char *unit, uint64_t largest);
 
 /* Formats "1,234.5", without the unit. Returns its length. */

@@ -19,7 +19,6 @@ json_t *crn_json_text(const char *text)
     return json;
 }
 
-/* Returns a number; above 2^63 - 1 as a real, because most JSON readers end there. */
 json_t *crn_json_number(uint64_t number)
 {
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
@@ -35,7 +34,8 @@ json_t *crn_json_real(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-/* Writes JSON with DEL as an escape, which JSON_ENSURE_ASCII does not escape. */
+/* Writes a part of JSON text. Escapes DEL, which JSON_ENSURE_ASCII leaves. Returns 0: jansson goes
+ * on. */
 static int put_ascii(const char *bytes, size_t size, void *data)
 {
     FILE *out = data;

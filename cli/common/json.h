@@ -12,12 +12,13 @@
 
 /* Returns a string; invalid UTF-8 is replaced. */
 json_t *crn_json_text(const char *text);
-/* Returns a number; above 2^63 - 1 as a real, because most readers end there. */
+/* Returns a number; above 2^63 - 1 as a real, because most readers take no larger integers. */
 json_t *crn_json_number(uint64_t number);
 /* Sets a member to such a number. */
 void crn_json_set_number(json_t *object, const char *key, uint64_t number);
 /* Returns a number; null for NaN and infinity, which JSON lacks. */
 json_t *crn_json_real(double number);
+/* Returns a block: its number, name and place. */
 json_t *crn_json_block(const crn_profile *profile, uint32_t block);
 /* Returns the summary of memory; NULL for a profile without allocations. */
 json_t *crn_report_memory_json(const crn_profile *profile);

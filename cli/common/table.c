@@ -117,7 +117,8 @@ static size_t used_width(const crn_table *table)
     return used;
 }
 
-/* Hides a column and its interval; a lone interval joins its figure. */
+/* Hides a column, and with a figure its interval. If only the interval is hidden, its figure's
+ * column gets room for it. */
 static void leave_out(crn_table *table, size_t i)
 {
     crn_column *column = &table->columns[i];

@@ -5,8 +5,8 @@
  * Columns know their largest figure beforehand, so rows are printed at once: a table of millions of
  * rows takes no memory.
  *
- * On a narrow terminal columns are hidden, those of the highest rank first. If the column of
- * intervals is hidden, the interval replaces its figure. Callers pass every figure of a row, shown
+ * On a narrow terminal columns are hidden, those of the highest rank first. If only the column of
+ * intervals is hidden, intervals replace their figures. Callers pass every figure of a row, shown
  * or hidden.
  */
 #ifndef CRN_CLI_COMMON_TABLE_H
@@ -37,29 +37,30 @@ typedef struct crn_column {
     crn_sampling sampling; /* for intervals: how the figures were sampled */
     char title[64];
     size_t width;
-    unsigned rank;
-    bool left_out;
-    bool merged; /* a figure whose interval is printed in its place */
+    unsigned rank; /* as crn_table.rank */
+    bool left_out; /* hidden */
+    bool merged;   /* a figure whose interval is printed in its place */
 } crn_column;
 
 typedef struct crn_table {
     size_t count;
     crn_column columns[CRN_TABLE_COLUMNS];
     size_t name_width; /* names are padded to it, so that locations align */
-    size_t name_least; /* width of names for which columns are hidden; 0: CRN_TABLE_NAME_MIN */
+    size_t name_least; /* columns are hidden until names have this width; 0: CRN_TABLE_NAME_MIN */
     size_t limit;      /* columns of the terminal left for name and location; 0: unlimited */
     unsigned rank;     /* rank of columns to be added; 0: never hidden */
     const crn_profile *profile; /* for lexical parents of its blocks (nesting.h); or NULL */
     const crn_profile *other;   /* the same, if blocks of two profiles are shown */
-    uint32_t within;            /* lexical parent not to repeat: it is the row above */
+    uint32_t within;            /* lexical parent not to repeat, as it is the row above; 0: none */
     bool exact;                 /* locations have column numbers, too */
 } crn_table;
 
 /* Adds a column for a figure, titled "self ms", and with `percent` one for its percentage of
- * `largest`. `what` is "self", "inclusive", ... */
+ * `largest`. `what` is "self", "total", ... */
 void crn_table_figure(crn_table *table, const char *what, const char *unit, uint64_t largest,
                       bool percent);
-/* Does the same for a sampled metric, with a column for intervals of figures with few samples. */
+/* Does the same for a sampled metric, with a column for intervals of figures with few samples;
+ * without that column if `sampling` is NULL. */
 void crn_table_sampled(crn_table *table, const char *what, const char *unit, uint64_t largest,
                        bool percent, const crn_sampling *sampling);
 /* Adds a column for changes of figures up to `largest`, and one for relative changes. */

@@ -88,7 +88,7 @@ static size_t print_name(FILE *out, const crn_table *table, const crn_block_info
     return printed + crn_terminal_text(out, block->name, limit ? limit - printed : 0, false);
 }
 
-/* Prints the location. `printed` columns of the name's are in use. */
+/* Prints the location behind a name of `printed` columns. */
 static void print_place(FILE *out, const crn_table *table, const char *place, size_t printed)
 {
     size_t name_width = table->name_width; /* smaller on a narrow terminal */

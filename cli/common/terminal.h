@@ -21,7 +21,7 @@ typedef struct crn_glyphs {
 } crn_glyphs;
 
 typedef struct crn_terminal {
-    size_t width; /* columns; 0: lines are not cut */
+    size_t width; /* columns, at least 60; 0: lines are not cut */
     bool colour;
     bool interactive; /* stdout or stderr is a terminal */
     const crn_glyphs *glyphs;
@@ -45,8 +45,8 @@ void crn_terminal_style(FILE *out, crn_style style);
 size_t crn_terminal_width(const char *text);
 
 /* Prints untrusted text: '?' for unsafe characters (base/text.h), U+FFFD for invalid UTF-8. Cuts it
- * to `limit` columns (0: all), with an ellipsis at the end, at the begin if `keep_end`. Returns the
- * columns used. */
+ * to `limit` columns (0: all), with an ellipsis at the end, or at the begin if `keep_end`. Returns
+ * the number of columns used. */
 size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end);
 
 /* Writes the same text to `to`, which has `size` (at least 1) bytes. */

@@ -18,7 +18,7 @@ typedef struct crn_texts_row {
     crn_style styles[CRN_TEXTS_COLUMNS];
 } crn_texts_row;
 
-/* A table. Zero it, except for `titles` and `ranks`. */
+/* A table. Set `columns`, `titles` and `ranks`; zero the rest. */
 typedef struct crn_texts {
     size_t columns;
     const char *titles[CRN_TEXTS_COLUMNS];
@@ -39,9 +39,9 @@ void crn_texts_print(FILE *out, crn_texts *texts, const char *name);
 
 /* ---- fractional figures ---- */
 
-/* Formats "1.25 ms", "-0.3 ns"; "-" for NaN. Returns `text`. */
+/* Formats "1.25 ms", "-0.3 ns"; "-" for NaN and beyond 2^62 ns. Returns `text`. */
 const char *crn_texts_time(char text[CRN_FIGURE_SIZE], double ns);
-/* Formats "1,234", "12.5"; "-" for NaN. Returns `text`. */
+/* Formats "1,234", "12.5"; "-" for NaN and infinity. Returns `text`. */
 const char *crn_texts_number(char text[CRN_FIGURE_SIZE], double number);
 /* Formats "82 %", "0.4 %". Returns `text`. */
 const char *crn_texts_percent(char text[CRN_FIGURE_SIZE], double share);
