@@ -20,8 +20,8 @@ typedef struct reading {
     bool only_reads; /* only preprocesses, or lists dependencies */
     bool bare, shared;
     bool libc;          /* -lc is given */
-    bool argument;      /* the next word is this option's argument */
-    bool language;      /* the option is -x, whose argument comes next */
+    bool argument;      /* the next word is the argument of the option just read */
+    bool language;      /* that option is -x */
     bool headers;       /* -x says that inputs are headers */
     bool other_machine; /* -m32 or the like: not the plugin's target */
     bool freestanding;  /* without libc or thread-local variables, or with transactional memory */
@@ -124,7 +124,7 @@ static void read_input(reading *reading, const char *path)
         reading->stops |= crn_path_ends(path, headers[i]);
 }
 
-/* Returns true for -ffixed-rcx and the like. */
+/* Returns true for -ffixed-rcx and others that reserve a register that enter and leave need. */
 static bool takes_needed_register(const char *word)
 {
     static const char option[] = "-ffixed-";
@@ -248,7 +248,7 @@ static void read_file(reading *reading, const char *path, int depth)
     crn_free(text);
 }
 
-/* ---- our options in argument files ---------------------------------------------------- */
+/* ---- options of Cairn in argument files ----------------------------------------------- */
 
 typedef struct words {
     char **words;

@@ -16,8 +16,8 @@ typedef struct crn_cc_job {
     const char *fixed; /* an option that reserves a register of enter and leave; or NULL */
 } crn_cc_job;
 
-/* Returns the command line; replaces an argument file (@file) by its words, read as gcc does, if
- * one of them is an option of ours. Nothing needs to be freed. */
+/* Returns the command line. Replaces an argument file (@file) by its words, read as gcc does, if
+ * one of them is an option of Cairn. Nothing needs to be freed. */
 char **crn_cc_words(int argc, char **argv, bool (*is_ours)(const char *word));
 
 /* Parses gcc's arguments, NULL-terminated. Reads argument files (@file) as gcc does. */

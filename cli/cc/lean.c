@@ -25,7 +25,8 @@ static int by_calls(const void *a, const void *b)
     return CRN_ORDER(calls_of[other], calls_of[one]) ?: CRN_ORDER(one, other);
 }
 
-/* Writes the functions with most calls, up to CRN_LEAN_SHARE of all calls. */
+/* Writes the functions with most calls, up to CRN_LEAN_SHARE of all calls and at most
+ * FUNCTIONS_MOST: name, tab and file, one a line. */
 static void write_functions(FILE *out, const crn_profile *profile, const uint64_t *calls)
 {
     uint32_t *order = crn_calloc(profile->block_count, sizeof *order);

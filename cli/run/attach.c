@@ -57,8 +57,8 @@ static void say_cost(uint64_t samples, crn_outside_stops stops)
     fprintf(stderr, "%s: %llu samples; ", crn_cli_name, (unsigned long long)samples);
     if (stops.count)
         fprintf(stderr,
-                "the kernel allows no others, so threads were stopped for them: %.1f ms in all, "
-                "%.2f ms the longest\n",
+                "the kernel refused to take them, so threads were stopped: for %.1f ms in all, "
+                "%.2f ms at the longest\n",
                 (double)stops.total_ns / ns_in_ms, (double)stops.longest_ns / ns_in_ms);
     else
         fputs("the process was not stopped for them\n", stderr);

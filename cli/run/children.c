@@ -77,7 +77,7 @@ void crn_run_captures_free(crn_list *captures)
 typedef struct process {
     crn_profile *blocks;
     crn_trace *trace; /* NULL, as is `blocks`, if it has no samples */
-    bool read;
+    bool read;        /* its capture could be read */
 } process;
 
 static uint32_t program_block(crn_profile_builder *builder, const crn_profile *profile)
@@ -118,8 +118,8 @@ static uint32_t put_blocks(crn_profile_builder *builder, const crn_profile *prof
     return program_block(builder, profile);
 }
 
-/* Returns true if the program called exec: a later capture is of the same process, whose number is
- * in its name. */
+/* Returns true if the program called exec: its capture was not closed, and another capture has the
+ * process's number in its name. */
 static bool called_exec(const crn_profile *profile, const char *path, const crn_list *others)
 {
     char number[32];
@@ -131,8 +131,8 @@ static bool called_exec(const crn_profile *profile, const char *path, const crn_
     return false;
 }
 
-/* Returns the profile with all its contexts below a block named like its program. `whole`: it says
- * nothing about an end that is missing. */
+/* Returns the profile with all its contexts below a block named like its program. `whole`: without
+ * the note on unaccounted time, as the capture lacks nothing at its end. */
 static crn_profile *below_program(const crn_profile *profile, bool whole)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
@@ -231,7 +231,7 @@ bool crn_run_merge(const crn_run *run, const struct timespec *since)
     crn_list others = crn_run_captures_beside(&sampled, since);
     struct stat status;
     bool there = stat(run->sampled, &status) == 0 && status.st_mtim.tv_sec >= since->tv_sec;
-    if (!there && others.count) { /* the first process uses libcairn: no samples */
+    if (!there && others.count) { /* the first process uses libcairn and has no samples */
         there = rename(others.list[others.count - 1], run->sampled) == 0;
         crn_free(others.list[--others.count]);
     }

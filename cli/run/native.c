@@ -26,7 +26,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Exits with the program's status, or by its signal. */
+/* Returns the program's exit status. If a signal ended the program, raises the same signal. */
 static int end_as(int status)
 {
     if (WIFEXITED(status))
@@ -47,7 +47,7 @@ static int end_as(int status)
 /* Returns true if the disk is full even without the existing capture. */
 static bool is_full(const char *folder, const struct stat *there)
 {
-    enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than a capture needs */
+    enum { LEAST = 64 * 1024 /* bytes: less than a capture needs */, STAT_BLOCK = 512 };
     struct statvfs disk;
     uint64_t freed = (uint64_t)there->st_blocks * STAT_BLOCK;
     return statvfs(folder, &disk) == 0 && disk.f_blocks &&
@@ -126,7 +126,7 @@ static void say_what_to_do(const crn_run *run)
                                 : "ended before it used libcairn");
 }
 
-/* Sets CAIRN_SINCE: processes of this run replace only captures from before it. */
+/* Sets CAIRN_SINCE: processes of this run replace only captures from before the run. */
 static void set_since(void)
 {
     struct timespec now;
@@ -146,8 +146,8 @@ static void tell_of_others(const crn_run *run, size_t count)
             where);
 }
 
-/* Makes the samples the run's capture. If programs with libcairn wrote that, the samples keep their
- * own file. */
+/* Makes the samples the run's capture. If programs with libcairn wrote that (`there`), the samples
+ * keep their own file. */
 static void take_sampled(const crn_run *run, bool there, int status, uint64_t elapsed)
 {
     crn_run own = *run;

@@ -38,7 +38,8 @@ static const char *host_of(const crn_run *run)
     return run->alloc ? "alloc" : run->locks ? "locks" : "sample";
 }
 
-/* Returns the library's name with its number; development has a link without. */
+/* Returns the library's file name with its version number: a link without it is there only for
+ * development. */
 static const char *library_of(const crn_run *run)
 {
     return run->alloc   ? "libcairn-alloc.so." CAIRN_SOVERSION
@@ -111,8 +112,9 @@ static bool is_go(int file)
     return is;
 }
 
-/* Returns why no library can be preloaded into the program, or NULL. `alloc`: the library records
- * allocations. Sets `*foreign` if the program is for another architecture. */
+/* Returns why no library can be preloaded into the program, as the rest of a sentence about it; or
+ * NULL. `alloc`: the library records allocations. Sets `*foreign` to whether the program is for
+ * another architecture. */
 static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
 {
     Elf64_Ehdr header = {0};
@@ -121,7 +123,7 @@ static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
     *foreign = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return NULL; /* executable, but not readable */
+        return NULL; /* cannot be checked: executable, but not readable */
     bool is_elf = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
     *foreign = is_elf && !is_for_this_machine(&header);
@@ -233,7 +235,7 @@ bool crn_run_preload(const crn_run *run)
     const char *others = getenv("LD_PRELOAD");
     size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
     char *preload = crn_calloc(size, 1);
-    /* Comes first, to pass calls on to other preloaded allocators. */
+    /* Cairn's library comes first, to pass calls on to other preloaded allocators. */
     snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     crn_free(preload);
@@ -243,7 +245,7 @@ bool crn_run_preload(const crn_run *run)
         setenv("CAIRN_LOCKS", "on", 1);
     else {
         setenv("CAIRN_SAMPLE", run->sampled, 1);
-        setenv("CAIRN_SAMPLE_PROCESS", "0000000000", 1);
+        setenv("CAIRN_SAMPLE_PROCESS", "0000000000", 1); /* the library writes its pid there */
     }
     if (run->stacks)
         setenv("CAIRN_STACKS", "on", 1);

@@ -15,20 +15,21 @@
 #include "cli/common/command.h"
 
 typedef struct crn_run {
-    char **program;     /* arguments; the first is its name as it sees it */
+    char **program;     /* the program's arguments; the first is the name that it sees */
     const char *path;   /* the file to execute */
     const char *output; /* path of the capture */
     bool quiet;
-    bool attached;          /* samples a process that runs already */
-    bool alloc;             /* preload libcairn-alloc */
-    bool locks;             /* preload libcairn-locks */
-    const char *sampled;    /* capture for samples of time; NULL: does not sample */
-    bool stacks;            /* samples programs that use libcairn, too */
-    const char *outside;    /* why it samples from outside; NULL: preloads libcairn-sample */
-    uint64_t period_ns;     /* sampling period of the sampler from outside */
+    bool attached;       /* samples a process that runs already */
+    bool alloc;          /* preload libcairn-alloc */
+    bool locks;          /* preload libcairn-locks */
+    const char *sampled; /* capture for samples of time; NULL: does not sample */
+    bool stacks;         /* samples programs that use libcairn, too */
+    const char *outside; /* why it samples from outside; "": the user asked for it; NULL: preloads
+                            libcairn-sample */
+    uint64_t period_ns;  /* sampling period of the sampler from outside */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, stored in the capture */
-    const char *recording;  /* an option for programs that use libcairn; NULL: none */
+    const char *recording;  /* a given option that only programs with libcairn obey; NULL: none */
 } crn_run;
 
 /* Runs the program and waits for its end. Prints a message if it left no capture. With `alloc` or
@@ -54,12 +55,14 @@ bool crn_run_uses_cairn(const char *path);
  * reason. */
 bool crn_run_may_record_locks(const char *path);
 
-/* Returns the interpreter in the #! line of the file at `path`; NULL without such a line, or if a
- * host stands in for the interpreter. Free it with crn_free. */
+/* Returns the interpreter in the #! line of the file at `path`. Returns NULL without such a line,
+ * if a host stands in for the interpreter, or if a file that is named like a host's script (.lua)
+ * is not executable. Free it with crn_free. */
 char *crn_run_script_interpreter(const char *path);
 
-/* Changes the run of a script with `count` arguments into a run of its interpreter, so that this is
- * profiled. On an error prints the reason and returns false. */
+/* Prepares the run of a script so that its interpreter is profiled: replaces env in the #! line by
+ * the interpreter that env would start, and sets run->outside as crn_run_choose_sampler does.
+ * `count` is the length of run->program. On an error prints the reason and returns false. */
 bool crn_run_script(crn_run *run, int count);
 
 /* Sets the environment variable by which libcairn in a native program reads an option, "exact" or
@@ -74,7 +77,7 @@ char *crn_run_labels(const crn_list *labels);
 bool crn_run_preload(const crn_run *run);
 
 /* Makes the capture readable on other machines: replaces addresses by functions, in place, and adds
- * notes about the run. Prints errors. */
+ * notes about the run. `status` is waitpid's. Prints errors, and on a terminal the next command. */
 void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_ns);
 
 /* Lists the captures that other processes of the run have written after `since` (CLOCK_REALTIME):
@@ -84,7 +87,8 @@ crn_list crn_run_captures_beside(const crn_run *run, const struct timespec *sinc
 void crn_run_captures_free(crn_list *captures);
 
 /* Merges the sampled captures of all processes into run->sampled, each below a block for its
- * program, and deletes the merged files. Returns false if there are none. Prints errors. */
+ * program, and deletes the merged files. A single capture stays as it is. Returns false if there
+ * are none. Prints errors. */
 bool crn_run_merge(const crn_run *run, const struct timespec *since);
 
 /* Actions of the signals by which a user ends a command: SIGINT, SIGTERM and SIGHUP. */
@@ -92,7 +96,8 @@ typedef struct crn_run_end_signals {
     struct sigaction actions[3];
 } crn_run_end_signals;
 
-/* Has these signals call `handler`; stores in `before` how to undo that. */
+/* Has these signals call `handler`, and stores their actions so far in `before`, which
+ * crn_run_catch_no_end restores. */
 void crn_run_catch_end(void (*handler)(int number), crn_run_end_signals *before);
 void crn_run_catch_no_end(const crn_run_end_signals *before);
 

@@ -18,7 +18,8 @@
 
 enum { DEPTH_MAX = 5 }; /* as in the kernel */
 
-/* Parses the #! line like the kernel: an interpreter, and the rest as one argument. */
+/* Parses the #! line like the kernel: an interpreter, and the rest as one argument, "" if there is
+ * none. Both are in `line`. Returns false without such a line. */
 static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
 {
     struct stat info;

@@ -26,7 +26,8 @@ typedef struct switched {
     cairn_priv_switch page;
 } switched;
 
-/* Finds the page in the list of the process's mappings. */
+/* Finds the cairn_priv_switch in the list of the process's mappings. Returns false if the process
+ * has none. */
 static bool find_page(switched *found)
 {
     char path[64], line[4096 + 128];
@@ -42,7 +43,8 @@ static bool find_page(switched *found)
     return found->address != 0;
 }
 
-/* Reads the page again. Returns false if the process has ended, or may not be read. */
+/* Reads the page, again if it was read before. Returns false if the process has ended, or may not
+ * be read. */
 static bool look(switched *at)
 {
     char path[64];
@@ -132,7 +134,8 @@ static bool copy(FILE *from, FILE *to)
     return !ferror(from);
 }
 
-/* Moves the capture, whose path is that of the process, to `output`. */
+/* Moves the capture to `output`. Its path is as the process sees it, whose root may be another. On
+ * an error prints a message and returns false. */
 static bool move(const switched *at, const char *output)
 {
     char seen[sizeof at->page.path + 64];
@@ -163,7 +166,8 @@ static int fail(const switched *at, const char *what)
     return crn_cli_fail("process %d: %s", at->process, what);
 }
 
-/* Sends the signal, unless the program has an action of its own for it now. */
+/* Sends the signal that switches recording on or off, unless the program has by now an action of
+ * its own for it. Returns false if it was not sent. */
 static bool turn(switched *at)
 {
     return look(at) && !at->page.taken && kill(at->process, at->page.signal) == 0;

@@ -7,8 +7,8 @@
 
 #include "run.h"
 
-/* Returns true if the process can be switched. Otherwise stores why not in `why`, which is empty
- * unless the user could expect it. */
+/* Returns true if the process can be switched. Otherwise stores why not in `why`; leaves `why`
+ * empty for a program without a switch, of which the user does not expect it. */
 bool crn_run_can_switch(int process, char *why, size_t size);
 
 /* Switches the process on, and off after `for_ns` (0: when the process ends), or when the user

@@ -27,8 +27,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
     errno = reason;
 }
 
-/* Executes the program in the child, once a byte comes from `go`. A killed parent takes the child
- * with it. */
+/* Executes the program in the child, once a byte comes from `go`. If that fails, writes errno to
+ * `report`. The child is killed when its parent ends. */
 static _Noreturn void become(const crn_run *run, pid_t parent, int report, int go)
 {
     char byte;
