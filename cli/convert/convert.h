@@ -8,9 +8,8 @@
 #include "formats/source.h"
 #include "profile/profile.h"
 
-enum {
-    CRN_CONVERT_SHOWN = -2
-}; /* pseudo-format of cairn view: recognise the content; messages mention captures, too */
+/* Pseudo-format of cairn view: the content is recognised, and messages mention captures, too. */
+enum { CRN_CONVERT_SHOWN = -2 };
 
 typedef struct crn_convert_options {
     int format;          /* an index of CRN_FORMATS_READ; below 0: recognised by content */

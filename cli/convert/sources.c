@@ -59,7 +59,7 @@ static int ms_left(const struct timespec *end)
     return ms > 0 ? (int)ms : 0;
 }
 
-/* Waits until the program exits; kills its process group after `end`. */
+/* Waits until the program exits; kills its process group at the time `end`. */
 static int wait_for_end(pid_t child, const struct timespec *end)
 {
     int status = 0;
@@ -71,7 +71,8 @@ static int wait_for_end(pid_t child, const struct timespec *end)
     return status;
 }
 
-/* Copies the program's output up to its end. Returns NULL, or why it stopped before. */
+/* Copies all of the program's output, until the time `end` at most. Returns NULL; or why a part is
+ * missing. */
 static const char *copy(int from, int to, const struct timespec *end)
 {
     static char bytes[1 << 16];

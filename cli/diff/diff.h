@@ -19,8 +19,8 @@ typedef struct crn_diff_report {
 } crn_diff_report;
 
 /* Chooses the metric called `name` on both sides. For NULL chooses ticks, wall, or another metric
- * that both sides have, else calls. Returns false if a side lacks the metric, or if only one side
- * counted calls. */
+ * that both sides have, else calls. Returns false if a side lacks the metric; for calls, if only
+ * one side counted them. */
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
 void crn_diff_text(FILE *out, const crn_diff_report *report);

@@ -19,7 +19,8 @@ typedef struct crn_why_report {
 /* Returns a cause as a sentence, without the amount of its change. Free it with free. */
 char *crn_why_sentence(const crn_why *why, const crn_why_cause *cause);
 
-/* Returns a cause's share of the change; the shares of all causes add up to 1. */
+/* Returns a cause's share of the change; below half a per cent, 0. The shares of all causes add up
+ * to 1, but for those. */
 double crn_why_share(const crn_why *why, const crn_why_cause *cause);
 
 void crn_why_text(FILE *out, const crn_why_report *report);

@@ -219,7 +219,8 @@ static void print_path(FILE *out, const crn_why *why, const crn_why_cause *cause
     putc('\n', out);
 }
 
-/* Returns how many causes, sorted by size, to print. */
+/* Returns how many causes, sorted by size, to print: all; or with a limit, those with a share that
+ * is not 0, but at least one. */
 static size_t rows_shown(const crn_why_report *report)
 {
     const crn_why *why = report->why;

@@ -196,7 +196,7 @@ typedef struct reading {
     unsigned long line;
     crn_profile_builder *builder;
     bool has_metric;
-    uint32_t metric, tolerance; /* metric of a context's own tolerance, in millionths, plus one */
+    uint32_t metric, tolerance; /* tolerance: a context's own, as a metric; in millionths, plus 1 */
 } reading;
 
 static bool bad(const reading *reading, const char *what)

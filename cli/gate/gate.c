@@ -14,7 +14,7 @@ typedef struct judging {
     size_t capacity;
     const crn_profile *sides[CRN_SIDES];
     uint32_t metric[CRN_SIDES];
-    uint64_t all_calls; /* of the baseline */
+    uint64_t all_calls; /* total of calls in the baseline */
 } judging;
 
 static char *path_of(const crn_profile *profile, uint32_t context)
@@ -38,8 +38,8 @@ static char *path_of(const crn_profile *profile, uint32_t context)
     return text ? text : strdup("");
 }
 
-/* Notes a change beyond the tolerance, which is relative to `least` or more: in a small context,
- * one call more of two is no growth by half. */
+/* Notes a change beyond the tolerance. That is a share of the figure before, or of `least` if that
+ * is larger: in a small context, one call more of two is no growth by half. */
 static void judge(judging *all, const crn_profile *profile, uint32_t context, const char *what,
                   const uint64_t figures[CRN_SIDES], double tolerance, double least)
 {

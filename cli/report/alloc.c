@@ -36,8 +36,8 @@ static void append_text(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* Returns the peak of live memory. The capture has it only each time it grew by a hundredth, so
- * live memory may exceed it. */
+/* Returns the peak of live memory. The capture has the peak only as of each time it had grown by a
+ * hundredth, so live memory may exceed it. */
 static uint64_t peak_of(const crn_profile *profile)
 {
     uint64_t peak = total(profile, CRN_PEAK_BYTES), live = total(profile, CRN_LIVE_BYTES);

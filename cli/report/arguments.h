@@ -10,7 +10,7 @@
 #include "report.h"
 
 typedef struct crn_report_arguments {
-    crn_list captures; /* are merged */
+    crn_list captures; /* they are merged */
     crn_list drops, transforms;
     const char *metrics, *focus, *compare, *collector;
     const char *keep, *merge, *split, *title;

@@ -195,8 +195,8 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
     report->gray = arguments->gray;
 }
 
-/* Returns the metric of small calls if it gets the column of its own; 0 if it is requested by name,
- * as it then has columns like any metric. */
+/* Returns the metric of small calls if it gets a column of its own. Returns 0 if there are none, or
+ * if it is requested by name, as it then has columns like any metric. */
 static uint32_t find_small_calls(const crn_report *report)
 {
     int small = crn_profile_metric(report->profile, CRN_SMALL_CALLS);

@@ -12,7 +12,7 @@
 
 enum { TEXT_SIZE = 512 };
 
-/* share of wall time minus share of cpu time from which a block is mentioned */
+/* Share of wall time minus share of cpu time from which a block is mentioned. */
 #define NOTABLE 0.10
 
 /* Returns true if merged captures differ in this note, as in "off | sampled". */
@@ -45,7 +45,7 @@ static void append_sampling(char text[TEXT_SIZE], const crn_sampling *sampling, 
            crn_figure_alone(samples, "", sampling->samples), sampling->samples == 1 ? "" : "s");
 }
 
-/* Appends the numbers of both clocks' samples if they differ. */
+/* Appends to the number of wall samples that of cpu samples, if they differ. */
 static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const crn_sampling *cpu)
 {
     char samples[CRN_FIGURE_SIZE];
@@ -53,7 +53,8 @@ static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const 
         append(text, " of wall, %s of cpu", crn_figure_alone(samples, "", cpu->samples));
 }
 
-/* Appends how wall and cpu were measured; sampled both, they share their samples. */
+/* Appends how wall and cpu were measured. If both were sampled, one text with the period of wall
+ * holds for both. */
 static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
 {
     crn_sampling wall = crn_sampling_of(profile, CRN_METRIC_WALL);
@@ -106,7 +107,8 @@ void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile
         lines->put(lines->to, "clocks", text);
 }
 
-/* Returns the row that waits most certainly, by shares of wall and cpu time; NULL if none does. */
+/* Returns the row that waits most certainly, by shares of wall and cpu time; NULL if none waits
+ * notably. */
 static const crn_compare_row *most_waiting(const crn_compare *compare)
 {
     for (uint32_t i = 0; i < compare->count; i++)

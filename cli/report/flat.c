@@ -12,7 +12,7 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* of the hint without the function's name */
+/* Width of the hint without the function's names. */
 enum { NEXT_WIDTH = 50 };
 
 typedef struct order {
@@ -279,8 +279,8 @@ static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32
     return false;
 }
 
-/* Makes the columns, the first metric's first. On a narrow terminal those of other metrics are
- * hidden: total figures first, self figures last. */
+/* Makes the columns: totals, self figures (of both the first metric's first), and others. On a
+ * narrow terminal the totals of the other metrics are hidden first, their self figures last. */
 static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
 {
     for (uint32_t m = 0; m < report->metric_count; m++) {

@@ -100,7 +100,7 @@ json_t *crn_report_sampling_json(const crn_sampling *sampling)
     return json;
 }
 
-/* Writes how many blocks have no row. */
+/* Writes how many blocks have no row; with --keep also the blocks that it left out. */
 static void write_rest(FILE *out, const crn_report *report, const crn_unshown *rest)
 {
     crn_json_write_member(out, "hidden", crn_json_number(rest->hidden));
@@ -188,12 +188,13 @@ static void write_flat(FILE *out, const crn_report *report)
     crn_flat_free(&flat, report);
 }
 
-/* Writes a tree. Trees have millions of rows: repeated parts are converted to text once. */
+/* What is needed to write a tree. Trees have millions of rows: repeated parts are converted to text
+ * once. */
 typedef struct tree_writer {
     const crn_report *report;
     const crn_tree_view *view;
-    char *metric;  /* its name, quoted */
-    char **blocks; /* by block; NULL until needed */
+    char *metric;  /* the metric's name as JSON */
+    char **blocks; /* by block: the block as JSON; NULL until needed */
 } tree_writer;
 
 static char *json_text(json_t *json)

@@ -34,12 +34,12 @@ typedef struct crn_report {
     uint32_t ready;    /* with `waits`: metric of time while no core was free; 0: none */
     bool ready_column; /* `ready` gets a column: it is not in `metrics` */
     bool calls;        /* calls get a column: they were recorded, and are not the first metric */
-    uint32_t small;    /* metric of calls that --small leaves out; gets a column; 0: none */
+    uint32_t small; /* metric of calls of functions that --small left out; gets a column; 0: none */
     crn_sort sort;
     uint32_t top;       /* limit on rows of each part; 0: none */
     double threshold;   /* smallest share to show, 0 to 1 */
     bool before, after; /* for a sequence: show its callers, its callees */
-    bool focused;
+    bool focused;       /* `focus` is set */
     crn_sequence focus;
     crn_sequence *drops;
     size_t drop_count;
@@ -55,12 +55,12 @@ typedef struct crn_report {
  * counts; NULL: all. */
 uint64_t crn_report_total(const crn_report *report, uint32_t metric);
 crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept);
-/* Returns totals by context. Free `*owned` (may be NULL). */
+/* Returns totals by context. Free `*owned` with crn_free; it is NULL if they are cached. */
 const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
                                   uint64_t **owned);
 
-/* Adds the column "self ms", "inclusive ticks", ... of metrics[place]. `uncertain`, as a shown
- * figure has few samples, adds a column of intervals. */
+/* Adds the columns of a figure of metrics[place], such as "self ms" or "total ticks", and of its
+ * percentage; also of intervals if it is `uncertain`: a shown figure has few samples. */
 void crn_report_column(crn_table *table, const crn_report *report, const char *what, uint32_t place,
                        uint64_t largest, bool uncertain);
 /* Returns true if a figure of metrics[place] needs an interval. */
@@ -140,9 +140,9 @@ typedef struct crn_tree_view {
     const crn_profile *profile; /* the rows are its contexts */
     crn_profile *owned;         /* NULL: `profile` is the report's */
     bool upside_down;           /* bottom-up: only totals have a meaning, also of calls */
-    uint8_t *kept;
-    uint64_t *cycles; /* by context: calls that came back over a cycle */
-    uint64_t *calls;  /* by context; bottom-up: totals */
+    uint8_t *kept;              /* by context: 1 if it counts; NULL: all do */
+    uint64_t *cycles;           /* by context: calls that came back over a cycle */
+    uint64_t *calls;            /* by context; bottom-up: totals */
     crn_tree tree;
 } crn_tree_view;
 

@@ -141,8 +141,8 @@ static void print_when(FILE *out, const crn_profile *profile)
 }
 
 /* Puts the cost of profiling. It is a lower bound: events are timed in a loop that has the caches
- * to itself. It sums over lanes, which may run at once, so only for one lane its share of the run
- * is put. */
+ * to itself. It is the sum over lanes, which may run at once: only if there is one lane, its share
+ * of the run is put, too. */
 void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile)
 {
     char text[512], figure[CRN_FIGURE_SIZE];
@@ -226,7 +226,7 @@ static void print_warnings(FILE *out, const crn_profile *profile)
     }
 }
 
-/* Warns if the program runs or was killed, with the time that no figure has. */
+/* Warns if the program runs or was killed, with the time that is in no figure. */
 static void print_state(FILE *out, const crn_report *report)
 {
     static const char *const words[] = {

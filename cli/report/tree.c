@@ -9,7 +9,7 @@
 #include "cli/common/terminal.h"
 #include "report.h"
 
-/* Levels below LEVELS_DRAWN are counted, not drawn. */
+/* Levels deeper than LEVELS_DRAWN are counted, not drawn. */
 enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
 
 /* Draws the lines before a row. `open`, by level: more siblings follow. */
@@ -158,7 +158,7 @@ static uint64_t most_calls(const crn_tree_view *view)
     return largest;
 }
 
-/* Returns true if a shown figure has few samples: a total, or else a self cost. */
+/* Returns true if a shown figure has few samples: a total if `totals`, else a self cost. */
 static bool any_uncertain(const crn_report *report, const crn_tree_view *view, bool totals)
 {
     for (uint32_t i = totals; i < view->tree.count; i++) {

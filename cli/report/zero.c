@@ -36,7 +36,7 @@ static uint8_t *find_ran(const crn_profile *profile)
     return ran;
 }
 
-/* Counts blocks, which are sorted by file, for each file that did not run whole. */
+/* Counts blocks, which are sorted by file, for each file with a block that did not run. */
 static void add_up_files(crn_zero_view *view, const crn_profile *profile, const uint32_t *blocks,
                          const uint8_t *ran)
 {
