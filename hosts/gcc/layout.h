@@ -3,9 +3,8 @@
  * layout.h - byte offsets, hash constants and common code of assembler text.
  *
  * The plugin (emit.cc, stub.cc, tree_code.cc, small.cc) pastes them into the assembler text of
- * profiled programs, and stub_x86_64.S includes this file. offsets.c asserts that each equals what
- * the C compiler says of the struct. It has preprocessor directives only, as the assembler reads
- * it.
+ * profiled programs, and stub_x86_64.S includes this file. offsets.c asserts that each offset is
+ * that of the C struct. This file has preprocessor directives only, because the assembler reads it.
  */
 #ifndef CRN_HOSTS_GCC_LAYOUT_H
 #define CRN_HOSTS_GCC_LAYOUT_H
@@ -33,14 +32,15 @@
 #define CRN_LANE_NODE_MASK 104
 #define CRN_LANE_INLINE_CACHE 112
 
-/* cairn_priv_record: its block, and the callee entries. The upper half of a block's hash times the
- * number of entries is the index of the block's entry. */
+/* cairn_priv_record: its block, and the five callee entries. The entry for a block has the index
+ * (block * CALLEE_FACTOR mod 2^32) * 5 >> 32. A node offset times WORDS_INVERSE, modulo 2^32, is
+ * the node index: that divides by the size of a record in words. */
 #define CRN_RECORD_BLOCK 16
 #define CRN_RECORD_CALLEES 20
-#define CRN_RECORD_WORDS_INVERSE 0xcccccccd /* times a node offset, modulo 2^32: the node index */
+#define CRN_RECORD_WORDS_INVERSE 0xcccccccd
 #define CRN_RECORD_CALLEE_FACTOR 0x9e3779b1
 
-/* Distance in bytes from a tree's counter to the node offset of its node. */
+/* Distance in bytes from the counter of a tree's node to the word with that node's node offset. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
 /* A site: its block; `inline_cache` if packed, otherwise `callee_offset`. */
@@ -48,25 +48,28 @@
 #define CRN_SITE_INLINE_CACHE 4
 #define CRN_SITE_CALLEE 4
 
-/* An entry of the edge cache: caller's node offset, block, callee's node offset. */
+/* An entry of the edge cache, of 1 << SHIFT bytes: caller's node offset, block, callee's node
+ * offset. */
 #define CRN_EDGE_SHIFT 4
 #define CRN_EDGE_FROM 0
 #define CRN_EDGE_BLOCK 4
 #define CRN_EDGE_CALLEE 12
 
-/* A block's inline cache has 32 entries of 8 bytes: caller's and callee's node offset. The upper
- * bits of the stack pointer times FACTOR are the index of an entry. */
+/* A block's inline cache has 32 entries of 8 bytes: caller's and callee's node offset. The index of
+ * an entry is the upper five bits of (stack pointer * FACTOR mod 2^32). */
 #define CRN_INLINE_CACHE_FACTOR 0x9e3779b1
 #define CRN_INLINE_CACHE_SHIFT 27
 #define CRN_INLINE_CACHE_SIZE 256
 
-/* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. Names after a $ are in
+/* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. Arguments are registers;
+ * `entry32` and `cache32` name the lower halves of `entry` and `cache`. Names after a $ are in
  * parentheses, because C++ would take the $ for a part of the name. */
 /* clang-format off */
 #define CRN_CACHE_INDEX(stack, index)                                                              \
     imull $(CRN_INLINE_CACHE_FACTOR), stack, index; shrl $(CRN_INLINE_CACHE_SHIFT), index
-/* Loads the inline cache's entry for the stack pointer `stack`, by one load, because a signal
- * handler may change the entry. `place`: the site's inline_cache. Clobbers `cache`. */
+/* Loads the inline cache's entry for the stack pointer `stack` into `entry`: the caller's node
+ * offset into its lower half, the callee's into the upper. One load does this, because a signal
+ * handler may change the entry. `place`: the site's inline_cache, in memory. Clobbers `cache`. */
 #define CRN_CACHE_LOOK_UP(stack, place, strand, entry32, entry, cache32, cache)                    \
     CRN_CACHE_INDEX(stack, entry32);                                                               \
     movl place, cache32;                                                                           \

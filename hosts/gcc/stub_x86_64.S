@@ -18,6 +18,8 @@
 #define MASKS 0x20  /* 64 bytes */
 #define ZMM 0xc0    /* two states: 512 and 1,024 bytes */
 
+/* Begins a function: saves the general registers that C functions may change, except %rax, and
+ * aligns the stack. */
         .macro save
         .cfi_startproc
         endbr64
@@ -38,6 +40,7 @@
         andq    $-64, %rsp
         .endm
 
+/* Ends such a function: restores these registers, and returns. */
         .macro restore
         leaq    -BELOW(%rbp), %rsp
         popq    %r11
@@ -76,9 +79,9 @@
 \name:
         .endm
 
-/* Begins a function that enters a site, which is in %rax. Loads the strand into %rdi, and the
- * address of its stack's end into %rdx. Goes to label 2 if there is no strand, no space for a
- * frame, or something is pending. */
+/* Begins a function that enters the site in %rax. Saves the registers that end_enter restores, and
+ * loads the strand into %rdi and the address of its stack's end into %rdx. Goes to label 2 if there
+ * is no strand, no space for a frame, or something is pending. */
         .macro begin_enter name
         .globl  \name
         function \name
@@ -94,6 +97,8 @@
         jae     2f
         .endm
 
+/* Ends such a function. Label 2, to which code may go as long as %rax has the site, jumps to the
+ * function \slowly, which handles all other cases. */
         .macro end_enter name slowly
         pop     r9, r8, rdi, rsi, rdx, rcx
         ret
@@ -104,7 +109,7 @@
         .size   \name, . - \name
         .endm
 
-/* Zeroes the header of xsave's area, as xrstor requires. */
+/* Zeroes the header of xsave's area, as xrstor requires. Clobbers %rax. */
         .macro clear_header
         xorl    %eax, %eax
         movq    %rax, 512(%rsp)
@@ -133,7 +138,7 @@
         andl    $STATES, %eax
         orl     $SSE, %eax      /* always: MXCSR has the rounding mode */
         movl    %eax, %r8d
-        movl    %eax, %ecx
+        movl    %eax, %ecx      /* from here: %ecx = size of the area for the states in %eax */
         andl    $AVX, %ecx
         shll    $6, %ecx
         movl    %eax, %edx
@@ -231,7 +236,8 @@
  * pending and another cache has the callee. It stores the edge in the inline cache. If `pushed`, it
  * pushes the frame with a guard and returns the height. Otherwise it returns the caller's node
  * offset, plus the graph's tag if `tagged`. `above`: how many bytes higher the stack pointer was
- * when the inline cache was looked up, apart from what this function has pushed. */
+ * when the inline cache was looked up, apart from what this function has pushed. `slowly`: as for
+ * end_enter. */
         .macro enter_known name pushed tagged above slowly
         begin_enter \name
         movq    CRN_STRAND_LANE(%rdi), %rsi
@@ -278,9 +284,10 @@
         enter_known cairn_priv_site_enter_saved_caller, 0, 1, 8, site_enter_saved_caller_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
 
-/* Makes a function that calls the C function with %rax and %r11 as arguments, and preserves all
- * other registers. Calls `exact` first, if given: it handles events with exact time, and
- * needs fewer registers saved. */
+/* Makes a function that calls \c_function with %rax and %r11 as arguments, returns its result in
+ * %rax, and preserves all other registers. If \exact is given, calls that first, with %rax alone:
+ * it needs fewer registers saved, handles the event if wall time is exact, and returns in %rdx
+ * whether it did (crn_exact in runtime.h). */
         .macro slow_path name c_function exact
         function \name
         save
@@ -338,7 +345,8 @@
         row_path row
         row_path row_entered
 
-/* cairn_priv_site_call: calls the function in %rax with %rdi as argument. */
+/* cairn_priv_site_call, for hosts/clang/sled.c: calls the C function in %rax with %rdi as argument,
+ * returns its result in %rax, and preserves all other registers. */
         .globl  cairn_priv_site_call
         function cairn_priv_site_call
         save
