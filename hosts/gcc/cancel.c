@@ -11,8 +11,8 @@
 #include "runtime.h"
 
 /* A thread with asynchronous cancellation must not end inside of the runtime, where it can hold
- * locks. The C library's signal for cancellation cannot be deferred, so the runtime blocks
- * signals. */
+ * locks. The C library's signal for cancellation cannot be deferred, so from now on signals are
+ * blocked while a strand is held. */
 CAIRN_API int pthread_setcanceltype(int type, int *before)
 {
     static void *known;

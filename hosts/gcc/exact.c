@@ -12,8 +12,9 @@ enum { FRAME = sizeof(uint32_t) };
 
 /* ---- holding the strand ---- */
 
-/* Like crn_site_hold, but returns NULL also if it would have to block signals. Nothing changes
- * errno until `release`. */
+/* Takes the strand as crn_site_hold does, but returns NULL also where that would do more: block
+ * signals, follow a new period, or later set the row (--lean). Nothing changes errno until
+ * `release`. */
 static inline cairn_priv_strand *hold(void)
 {
     if (crn_site_held.busy || crn_site_is_behind() || !cairn_priv_thread_strand ||
@@ -37,7 +38,8 @@ static inline crn_exact release(cairn_priv_strand *strand, uint64_t result, bool
 
 static const crn_exact not_done = {0, false};
 
-/* Enters nothing. Code compiled with --standby comes here also without a strand. */
+/* Ends an enter for which no strand was taken. There is nothing to do if the thread has none, as
+ * with --standby; otherwise slow.c enters. */
 static inline crn_exact enter_nothing(void)
 {
     return (crn_exact){0, !cairn_priv_thread_strand && !crn_site_is_behind()};
@@ -45,8 +47,9 @@ static inline crn_exact enter_nothing(void)
 
 /* ---- enter ---- */
 
-/* Enters the site. Returns the caller's node offset; 0 if the site was not entered. After a tail
- * call the caller is the word at `top`, behind the end of the stack. */
+/* Enters the site, if the stack has space for `frames` more. Returns the caller's node offset; 0 if
+ * the site was not entered. After a tail call the caller is the word at `top`, behind the end of
+ * the stack. */
 static inline uint64_t step(cairn_priv_strand *strand, const crn_site *site, size_t frames)
 {
     uint64_t before = strand->current, from = (uint32_t)before;
@@ -106,7 +109,7 @@ crn_exact crn_exact_enter_saved_caller(const crn_site *site)
 
 /* ---- leave and tail call ---- */
 
-/* Returns true if nothing is above the frame but its guard. */
+/* Returns true if nothing is above the frame but its guard, and no span is open in the frame. */
 static inline bool is_on_top(const cairn_priv_strand *strand, int64_t height)
 {
     int64_t above = crn_site_height(strand) - height;

@@ -18,6 +18,7 @@ gcall *call_behind(gimple_stmt_iterator place)
     return NULL;
 }
 
+/* Returns true if the callee certainly enters, and so takes the frame that a tail call gives up. */
 bool replaces(const gcall *call)
 {
     tree callee = gimple_call_fndecl(call);
@@ -33,7 +34,7 @@ void change(gimple_stmt_iterator *place, crn_marker marker)
 }
 
 /* Places a moved leave: it stays if GCC made its call a jump, otherwise it goes behind the call. If
- * self-recursion became a loop there is no call. */
+ * GCC made self-recursion a loop, there is no call, and the function's own enter follows. */
 void place_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);
@@ -86,8 +87,8 @@ gimple *code_of(const gimple *marker)
     }
 }
 
-/* --standby: replaces the marker by a switch, and puts its code into a block that GCC places out of
- * the way. */
+/* --standby: replaces the marker by a test of the switch, and puts the marker's code into a basic
+ * block that GCC places out of the way. */
 void expand_aside(basic_block block, gimple *marker)
 {
     gimple *code = code_of(marker);

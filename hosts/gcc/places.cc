@@ -23,6 +23,8 @@ crn_places::~crn_places()
     XDELETEVEC(before);
 }
 
+/* Returns the node of the function that is inlined into `above`, and makes it if it is new. FAILED
+ * if there would be too many. */
 int crn_places::child(int above, tree site)
 {
     for (int i = nodes[above].first; i >= 0; i = nodes[i].next)
@@ -36,6 +38,8 @@ int crn_places::child(int above, tree site)
     return made;
 }
 
+/* Returns the node whose frame has that height, which may be a PHI of others: nested at most `left`
+ * deep. */
 int crn_places::of_height(tree height, int left)
 {
     if (TREE_CODE(height) != SSA_NAME || left == 0)
@@ -135,8 +139,9 @@ bool crn_places::round(const int *order, int count)
     return learned;
 }
 
-/* Returns true if the node is known at each point and matches the heights: otherwise frames are
- * needed. */
+/* Returns true if counters can replace frames: the node is known at each point and matches the
+ * heights; no inlined function calls one that returns twice; and a tail call in an inlined function
+ * is one of the function itself, too. */
 bool crn_places::is_whole(const int *order, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -149,7 +154,7 @@ bool crn_places::is_whole(const int *order, int count)
                 return false;
             crn_marker marker = crn_marker_of(gsi_stmt(s));
             if (marker == CRN_MARKER_TAIL)
-                jumps = now > 0; /* the function's own leave follows in the same block */
+                jumps = now > 0; /* the function's own marker follows in the same basic block */
             gcall *call = dyn_cast<gcall *>(gsi_stmt(s));
             if (now > 0 && call && gimple_call_flags(call) & ECF_RETURNS_TWICE)
                 return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * places.h - data flow analysis: for each point of a function, the innermost inlined function it
- * belongs to, as a node of the tree of inlined functions.
+ * places.h - a data flow analysis that finds, for each point of a function, the innermost inlined
+ * function to which the point belongs. The result is a node of the tree of inlined functions.
  */
 #ifndef CRN_GCC_PLACES_H
 #define CRN_GCC_PLACES_H
@@ -10,8 +10,11 @@
 
 class crn_places {
   public:
-    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* not nodes; node 0: the function itself */
+    /* In place of a node. UNKNOWN: no known path leads to the point. OUTSIDE: the function's own
+     * frame is not entered yet, or has been left. FAILED: markers contradict each other. */
+    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 };
 
+    /* An inlined function; node 0 is the function itself. */
     struct node {
         tree site;
         int above, depth;
@@ -22,8 +25,8 @@ class crn_places {
     explicit crn_places(tree own);
     ~crn_places();
 
-    /* Analyses the function. Returns true if each point has one node on all paths, and something
-     * was inlined. */
+    /* Analyses the function. Returns true if something was inlined, and each point has the same
+     * node on all paths that lead there. */
     bool find();
     /* Returns the node at the begin of a block. */
     int at(basic_block block) const

@@ -6,7 +6,7 @@
 
 #include "plugin-version.h"
 
-/* GCC requires it. */
+/* GCC refuses plugins that do not define this. */
 extern "C" __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
 int plugin_is_GPL_compatible;
 
@@ -78,7 +78,7 @@ static void add_pass(const char *plugin, opt_pass *pass, pass_positioning_ops si
 }
 
 /* With --inlined, markers are inserted before inlining. Otherwise they are inserted after the last
- * GIMPLE pass: all optimisation has been done and tail calls are known. */
+ * GIMPLE pass, when functions have been inlined and tail calls are known. */
 static void add_passes(const char *plugin)
 {
     add_pass(plugin, crn_pass_const_calls(g), PASS_POS_INSERT_BEFORE, "cfg");

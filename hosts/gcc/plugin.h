@@ -32,13 +32,13 @@
 
 /* ---- options ---- */
 
-/* The options of the command line. */
+/* The plugin's options. */
 struct crn_choice {
     bool inlined;       /* enter every function of the source, even if inlined */
     bool frames;        /* enter inlined functions even where a counter would do */
     bool calls;         /* call a function for each event, without inlined code */
     bool alloc;         /* functions keep their frame while they allocate or free */
-    bool standby;       /* test a switch before each event: two tests without a profile */
+    bool standby;       /* test a switch before each enter and leave */
     bool verify;        /* check at run time that a frame that is left is on top */
     bool branch;        /* each outcome of a branch is a block */
     bool zero;          /* register sites, to report those that never ran */
@@ -46,7 +46,7 @@ struct crn_choice {
     bool lean;          /* count the functions called most, without entering them */
     int small;          /* leave out leaf functions with fewer statements than this; 0: none */
     const char *left;   /* for the report: what is left out; NULL: nothing */
-    const char *broken; /* for tests of the checker: the marker to omit, or "twice" */
+    const char *broken; /* for tests of the checker: the marker to omit; "twice": leave twice */
 };
 extern crn_choice crn_chosen;
 
@@ -99,12 +99,13 @@ tree crn_site_of(tree function);
 tree crn_site_make(const char *name, location_t place, tree function);
 /* Adds flags, CRN_BLOCK_*, to a site made by this run of the compiler. */
 void crn_site_mark(tree site, unsigned flags);
+/* Return references to the site's fields `block` and `inline_cache`. */
 tree crn_site_block(tree site);
 tree crn_site_inline_cache(tree site);
 
 /* ---- marker.cc ---------------------------------------------------------------------------- */
 
-/* Kinds of markers: events of a frame. MOVED is a leave that was moved before the call that it
+/* Kinds of markers: events of a frame. MOVED is a leave that tail.cc moved before the call that it
  * followed. */
 enum crn_marker {
     CRN_MARKER_NONE,
@@ -167,9 +168,10 @@ enum crn_storage {
     CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */
 };
 crn_storage crn_storage_of(tree height);
-/* With --standby returns the variable in the function's stack frame that holds the saved caller;
- * NULL without --standby, or if the frame with that height is pushed. Nothing writes to the
- * variable while there is no profile. */
+/* With --standby returns the variable in the function's stack frame that holds the saved caller.
+ * Nothing writes to the variable while there is no profile. Returns NULL without --standby, with
+ * the address sanitizer, if the frame with that height is pushed, and for the saved caller of a
+ * counter tree's node. */
 tree crn_saved_caller_slot(tree height);
 
 /* Decides how the frames of a function are stored, before its markers are expanded. */
@@ -197,9 +199,11 @@ void crn_storage_end(void);
 #define CRN_AT_HOST_COUNTERS CRN_TEXT(CRN_LANE_HOST_COUNTERS)
 #define CRN_AT_HOST_COUNTERS_END CRN_TEXT(CRN_LANE_HOST_COUNTERS_END)
 
+/* The names of the stubs (stub.cc), with the version of each. */
 #define CRN_STUB_ENTER "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_ENTER_SAVED_CALLER "cairn_priv_stub_3_enter_saved_caller"
-/* --standby: the same for threads that may have no strand yet. The first loads the strand. */
+/* --standby: the same for threads that may have no strand yet. The first loads the strand itself,
+ * while CRN_STUB_ENTER takes it in %rax. */
 #define CRN_STUB_ENTER_STANDBY "cairn_priv_stub_1_enter_guarded_standby"
 #define CRN_STUB_ENTER_SAVED_CALLER_STANDBY "cairn_priv_stub_1_enter_saved_caller_standby"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
@@ -207,20 +211,23 @@ void crn_storage_end(void);
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
 #define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
 
-/* --standby: the switch, a byte in each program or shared object; 1 if the process has a
- * profile. */
+/* --standby: the switch, a byte in each program or shared object; 1 while the process is
+ * recorded. */
 #define CRN_SWITCH "cairn_priv_switch_2"
 
-/* --lean: a function that calls the stub, then sets the row to that of the current context. */
+/* --lean: the name of a function that calls the stub, then sets the row to that of the current
+ * context. */
 #define CRN_FOLLOWED(stub) stub "_row"
 
-/* Make the plugin write the stubs into each object file for which crn_stubs_use was called. */
+/* Makes the plugin write the stubs into each object file for which crn_stubs_use was called. */
 void crn_stubs_begin(const char *plugin);
+/* Notes that the object file that is being compiled calls stubs. */
 void crn_stubs_use(void);
 
 /* Returns true if events call functions with the usual calling convention, not stubs. */
 bool crn_by_calls(void);
 
+/* Operands of an assembler statement. */
 typedef vec<tree, va_gc> crn_operands;
 tree crn_operand(const char *constraint, tree value);
 /* Makes a volatile assembler statement that calls a stub and defines `outputs`. `clobbered`: the
@@ -228,7 +235,7 @@ tree crn_operand(const char *constraint, tree value);
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
                      std::initializer_list<const char *> clobbered);
 
-/* Makes a statement that jumps to the label if the process has a profile. */
+/* Makes a statement that jumps to the label if the switch is on. */
 gimple *crn_emit_switch(tree label);
 
 /* Make the statements that markers expand to. */
@@ -291,9 +298,8 @@ void crn_count_small(void);
 
 /* ---- lean.cc ---------------------------------------------------------------------------- */
 
-/* Reads the functions to be counted from the file `list`: lines of name, tab, file. NULL: an
- * estimate chooses them.
- */
+/* Reads the functions to be counted from the file `list`: lines of name, tab, file. If `list` is
+ * NULL or "", an estimate chooses them. */
 void crn_lean_begin(const char *plugin, const char *list);
 
 /* Writes the stubs that set the row, which call those of stub.cc. */

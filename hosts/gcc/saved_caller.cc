@@ -18,9 +18,9 @@ namespace {
 
 /* The markers that the function has. */
 struct census {
-    unsigned entered = 0;
-    bool restored = false, others = false;
-    tree own = NULL_TREE; /* the first enter */
+    unsigned entered = 0;                  /* number of enters */
+    bool restored = false, others = false; /* others: some marker has another height than `own` */
+    tree own = NULL_TREE;                  /* height of the first marker */
 
     void take(gimple *statement);
 };

@@ -29,7 +29,7 @@ static tree number_type(void)
     return uint32_type_node ? uint32_type_node : unsigned_type_node;
 }
 
-/* Gives the type a name, as C++ dumps require of declared types. */
+/* Gives the type a name, because GCC's dumps of C++ code expect one of each declared type. */
 static void type_name(tree record, const char *name)
 {
     tree named = build_decl(BUILTINS_LOCATION, TYPE_DECL, get_identifier(name), record);
@@ -63,7 +63,8 @@ static tree address_of_site(tree function)
     return build_fold_addr_expr(crn_site_of(function));
 }
 
-/* Returns the distance from the site to an address: it needs no relocation at load time. */
+/* Returns the distance from the site to an address, 0 if `address` is NULL. Unlike a pointer, a
+ * distance needs no relocation at load time. */
 static tree distance(tree site, tree address)
 {
     if (!address)
@@ -168,7 +169,8 @@ static tree reference(tree site, tree field)
     return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);
 }
 
-/* With -flto the type may come from another run of the compiler. */
+/* Uses the type of the site, not site_type: with -flto, the site may come from another run of the
+ * compiler. */
 tree crn_site_block(tree site)
 {
     return reference(site, TYPE_FIELDS(TREE_TYPE(site)));

@@ -7,8 +7,9 @@
  * no cached edge has, so the fast path, at no cost, falls through to the slow one, which finds the
  * block.
  *
- * The inlined code (emit.cc) and the functions that it calls preserve all registers except those
- * that they name: the fast path need not save registers for calls that it does not make.
+ * The inlined code (emit.cc) and the functions that it calls preserve all registers but the few
+ * that the assembler statement declares as overwritten. So the fast path need not save registers
+ * for the calls of the slow path.
  *
  * A frame's *height* is the number of bytes of the strand's stack that are in use up to its end.
  * Enter returns it and leave takes it, so that leave also drops frames above it that an exception,
@@ -49,14 +50,14 @@ typedef struct crn_packed_site {
 /* A counter tree (cairn/host.h), written by the plugin. The first node is a function; each other
  * node is a function that was inlined into it. */
 typedef struct crn_node {
-    uint16_t up;   /* distance to the parent's node; in the first node: number of the other nodes */
+    uint16_t up;   /* distance to the parent, in nodes; in the first node: number of the others */
     uint16_t same; /* number of the node whose counter it shares; 0: has its own */
     int32_t site;  /* distance from the tree to the site in bytes; 0 in the first node */
 } crn_node;
 
 typedef struct crn_tree {
-    uint32_t key;      /* CRN_SITE_NEW before the first use, then a key in the edge cache */
-    uint32_t hash;     /* hash of the key in the edge cache */
+    uint32_t key;      /* CRN_SITE_NEW before the first use, then the key in the lane's `nodes` */
+    uint32_t hash;     /* hash of that key */
     crn_node nodes[1]; /* the function's own; those of inlined functions follow */
 } crn_tree;
 
@@ -85,10 +86,10 @@ typedef struct crn_lean_group {
     int32_t lowest;     /* lowest place of an entry */
 } crn_lean_group;
 
-/* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
+/* No record has this block: the enter of a block that was never added leads to [folded]. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
-/* `callee_offset` of a site whose block is CRN_SITE_NEW: any callee entry's, as none has that
- * block. */
+/* `callee_offset` of a site whose block is CRN_SITE_NEW. Any callee entry will do, as none leads to
+ * that block. */
 #define CRN_SITE_NEW_CALLEE ((uint32_t)offsetof(cairn_priv_record, callees))
 
 /* The height that enter returns if the thread has no strand: nothing was entered. */
@@ -99,12 +100,13 @@ typedef struct crn_lean_group {
  * use, which drops this bit. */
 #define CRN_REPLACED ((uint64_t)1 << 63)
 
-/* Called by inlined code. Argument and result are in %rax; all other registers are preserved. */
+/* The functions up to cairn_priv_site_leave_leaf are called by inlined code and stubs. Argument and
+ * result are in %rax; all other registers are preserved. */
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
-/* For frames on the strand's stack: pushes the frame, and the current context above it (guard). */
+/* For frames on the strand's stack: pushes the frame, and the entered context above it (guard). */
 CAIRN_API int64_t cairn_priv_site_enter_guarded(crn_packed_site *site);
 
 /* For functions that save their caller: the frame is not pushed. Enter returns the caller's node
@@ -118,7 +120,7 @@ CAIRN_API void cairn_priv_site_tail_saved_caller(uint64_t saved);
 CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
 
-/* Returns the counters of a tree in the current context; without a profile, memory that may be
+/* Returns the counters of a tree in the current context; if nothing is recorded, memory that may be
  * written to. Preserves every register except %rax. */
 CAIRN_API uint64_t *cairn_priv_site_counters(crn_tree *tree);
 
@@ -131,21 +133,24 @@ CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
  * for cairn_priv_site_leave_saved_caller; preserves every other register. */
 CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
 
-/* Counts a call of a function left out by --small in the current context. Preserves every register
- * except %rax. */
+/* Count a call of a function left out by --small in the current context. The first preserves every
+ * register except %rax; the second has the usual calling convention. */
 CAIRN_API void cairn_priv_site_small(void);
 CAIRN_API void cairn_priv_call_small(void);
 
-/* Returns the row of the group's counters in the current context, as the address that the state
- * would have if the variables were these counters. 0 if nothing is recorded. Preserves every
- * register except %rax. */
+/* Returns the row of the group's counters in the current context; NULL if nothing is recorded. The
+ * result is not the address of the first counter: it is as far from that counter as the state is
+ * from the lowest of the thread-local variables. Preserves every register except %rax. */
 CAIRN_API char *cairn_priv_site_lean(crn_lean_group *group);
 
-/* Called when a program with counted functions is loaded; `state`: offset of the program's state
- * from the thread pointer. cairn_priv_lean_key: key and hash of the program's group, 0 without one.
- * The functions ..._row set cairn_priv_thread_row, and preserve every register. */
+/* Called when a program with counted functions is loaded. `state`: offset of the program's state
+ * from the thread pointer. */
 CAIRN_API void cairn_priv_lean_begin(crn_lean_group *group, int64_t state);
+
+/* Key and hash of the program's group; 0 if the program has no counted functions. */
 CAIRN_API extern uint32_t cairn_priv_lean_key[2];
+
+/* Set cairn_priv_thread_row for the current context. Preserve every register. */
 CAIRN_API void cairn_priv_site_row(void);
 CAIRN_API void cairn_priv_site_row_entered(void); /* after an enter */
 
@@ -155,19 +160,21 @@ CAIRN_API void cairn_priv_call_leave(int64_t height);
 CAIRN_API void cairn_priv_call_tail(int64_t height);
 
 /* Make the frame the top of the stack again, with its guard and spans, and its context current.
- * _guard: in functions that call setjmp or have a label that other functions jump to. */
+ * cairn_priv_call_guard is for functions that call setjmp or have a label that other functions jump
+ * to. */
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 
-/* --verify: leaves a frame, and notes in the profile if it is not on top of the stack. */
+/* --verify: leaves a frame, and notes in the profile if it was not on top of the stack. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);
 
-/* Sets a switch: true while the process is recorded. Called when a program or shared object that
- * was compiled with --standby is loaded, before its constructors; _end after its destructors. */
+/* Sets a switch, and from then on keeps it true while the process is recorded. Called when a
+ * program or shared object that was compiled with --standby is loaded, before its constructors. */
 CAIRN_API void cairn_priv_switch_begin(bool *own);
+/* Forgets a switch. Called after the destructors of its program or shared object. */
 CAIRN_API void cairn_priv_switch_end(bool *own);
 
-/* Registers the sites of a shared object, so that those that never ran are known. */
+/* Registers the sites of a program or shared object, so that those that never ran are known. */
 CAIRN_API void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last);
 
 #endif

@@ -40,7 +40,8 @@ bool does_nothing(const gimple *statement)
            gimple_code(statement) == GIMPLE_PREDICT;
 }
 
-/* Returns true if the statement may be between the call and the return. */
+/* Returns true if the statement may be between the call and the return. `*value`: the name of the
+ * call's result, which a copy changes. */
 bool tail::pass(gimple *statement, tree *value)
 {
     if (does_nothing(statement))
@@ -65,7 +66,8 @@ tree through(edge into, tree value)
     return value;
 }
 
-/* Follows the path from the call to a return of `value`. */
+/* Follows the path from the call to a return. Returns false if it branches, contains another
+ * statement, or returns something else than `value`. */
 bool tail::follow(tree value)
 {
     gimple_stmt_iterator i = gsi_for_stmt(call);

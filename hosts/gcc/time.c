@@ -18,13 +18,14 @@
 /* Defined by programs linked with `cairn cc --profile=time --stack`. */
 extern char cairn_priv_time_stack[] __attribute__((weak));
 
+/* The usual period of the timers; the time between two turns of the charging thread. */
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
 
 /* After more than QUIET turns without a sample the charging thread sleeps until the next sample, or
  * for SLEEP_NS. */
 enum { QUIET = 8, SLEEP_NS = 125000000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list, and charging */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `threads`, and charging */
 static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
@@ -119,8 +120,9 @@ static void wait_for_turn(uint64_t ns)
     sem_clockwait(&crn_time_wake, CLOCK_MONOTONIC, &until);
 }
 
-/* The charging thread. It ends after the program's threads, because a process ends with its last
- * thread. Exit handlers may then run in it, with the original signal mask. */
+/* The charging thread. It ends when all threads of the program have ended: otherwise it would keep
+ * the process alive. As the last thread it then runs the exit handlers, so it restores the signal
+ * mask that the program had. */
 static void *run(void *data)
 {
     unsigned quiet = 0; /* consecutive turns without a sample */
@@ -129,7 +131,8 @@ static void *run(void *data)
     do {
         quiet = charge_all() ? 0 : quiet + 1;
         __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* charge_all sees all samples before this */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* below, charge_all sees each sample whose handler
+                                                    did not see crn_time_sleeps */
         if (quiet > QUIET && charge_all())
             quiet = 0;
         wait_for_turn(quiet > QUIET ? SLEEP_NS : TURN_NS);
