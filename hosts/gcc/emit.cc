@@ -14,6 +14,8 @@
 #include "plugin.h"
 
 /* clang-format off */
+/* Loads the thread's strand. STRAND_OR goes to a label further down, STRAND to label 1, if the
+ * thread has none. */
 #define LOAD_STRAND(reg)                                                                           \
     "movq cairn_priv_thread_strand@gottpoff(%%rip), " reg "\n\t"                                   \
     "movq %%fs:(" reg "), " reg "\n\t"
@@ -23,8 +25,8 @@
     "je " label "f\n\t"
 #define STRAND(reg) STRAND_OR("1", reg)
 
-/* Begin and end the rare part of a statement: label 2, which .subsection puts behind all other code
- * of the section. It jumps back to label 1. */
+/* Begin and end the rare part of a statement. It begins at label 2, is put behind all other code of
+ * the section by .subsection, and jumps back to label 1. */
 #define SLOW_BEGIN                                                                                 \
     ".subsection 1\n"                                                                              \
     "2:\n\t"
@@ -67,7 +69,8 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "jmp 6b\n"
 /* Enter of a leaf function. %0, in %rax: the caller's node offset; %1: the strand, 0 if nothing was
  * entered; %2: address of the records; %3: the callee's node offset; %4: the site; %5: its inline
- * cache. */
+ * cache. `none`: the label to go to without a strand; `slow_begin`: code before label 2; `reload`:
+ * code that loads the strand again after the slow path. */
 #define ENTER_LEAF(none, slow_begin, reload)                                                       \
     "# cairn enter\n\t"                                                                            \
     STRAND_OR(none, "%1")                                                                          \
@@ -127,7 +130,8 @@ static const char enter_saved_caller_text[] = "# cairn enter\n\t"
 /* ---- --lean ---- */
 
 /* The functions that are entered are called rarely, so all code is out of line. %0: height or saved
- * caller (%rax); %1: the site. */
+ * caller (%rax); %1: the site. The last index is crn_calls_nothing: a function that calls nothing
+ * counts nothing in its row, and need not set it. */
 #define COMPACT_ENTER(stub) "# cairn enter\n\tleaq %1, %%rax\n\tcall " stub
 static const char *const compact_enter_text[] = {
     COMPACT_ENTER(CRN_FOLLOWED(CRN_STUB_ENTER_SAVED_CALLER)),
@@ -138,7 +142,7 @@ static const char enter_followed_text[] = "# cairn enter\n\t"
     "call " CRN_FOLLOWED(CRN_STUB_ENTER) "\n"
     "1:";
 
-/* %1: height or saved caller (%rcx). */
+/* %1: height or saved caller (%rcx). The first index is a crn_storage. */
 static const char *const compact_leave_text[][2] = {
     {"# cairn leave\n\tcall " CRN_FOLLOWED(CRN_STUB_LEAVE), "# cairn leave\n\tcall " CRN_STUB_LEAVE},
     {"# cairn leave\n\tcall " CRN_FOLLOWED(CRN_STUB_LEAVE_SAVED_CALLER),
@@ -166,7 +170,7 @@ static const char *const standby_enter_text[] = {
     STANDBY_ENTER("%%rax", CRN_STUB_ENTER_SAVED_CALLER_STANDBY)};
 
 /* Moves the stack pointer below the red zone while `calls` runs: a call would overwrite the red
- * zone. */
+ * zone. The arrays with such code are indexed by crn_may_have_red_zone. */
 #define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
 
 /* Enter with --standby. %0: the saved caller, in memory; %1: the site. */
@@ -259,7 +263,8 @@ static tree function_of(const char *name, tree result, tree argument, tree secon
     return function;
 }
 
-/* Inlined code is in AT&T syntax, and its variables and stubs must be within 2 GB of it. */
+/* Inlined code is in AT&T syntax, and its variables and stubs must be within 2 GB of it. Programs
+ * compiled otherwise call functions. */
 bool crn_by_calls(void)
 {
     return crn_chosen.calls || crn_chosen.verify || ix86_asm_dialect != ASM_ATT ||
@@ -289,7 +294,7 @@ static gimple *enter_leaf(tree site, tree caller, tree strand)
 {
     if (!crn_chosen.standby)
         return enter_inline(enter_leaf_text, 2, site, caller, strand);
-    crn_stubs_use(); /* they come with the switch */
+    crn_stubs_use(); /* the switch is written with them */
     return enter_inline(standby_enter_leaf_text, 2, site, caller, strand);
 }
 

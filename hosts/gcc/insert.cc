@@ -76,7 +76,7 @@ bool tails_are_closed(const gcall *call, const call_list &calls)
 }
 
 /* Finds the tail calls before which the frame can be left, and tells GCC that all other calls are
- * no tail calls. After such a call the function has its frame, which may rule out calls found
+ * no tail calls. After one of the others the function has its frame, which may rule out calls found
  * before: so the search begins again. */
 void find_tail_calls(call_list &calls)
 {
@@ -208,8 +208,9 @@ void insertion::restore_block(basic_block block)
         put_before(place, marker(CRN_MARKER_RESTORE), "restore");
 }
 
-/* Inserts a restore before a call that returns twice (setjmp), on paths that do not come from a
- * jump. A signal handler may jump as soon as setjmp has stored the registers, before it returns. */
+/* Inserts a restore, which adds the second guard (restore.c), before a call that returns twice
+ * (setjmp), on paths that do not come from a jump. The guard must be there before the call, because
+ * a signal handler may jump as soon as setjmp has stored the registers, before setjmp returns. */
 void insertion::restore_before(gimple_stmt_iterator place)
 {
     basic_block block = gsi_bb(place);

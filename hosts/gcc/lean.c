@@ -46,7 +46,9 @@ static void add(crn_lean_group *group, cairn_profile *profile)
     cairn_priv_node *nodes =
         count <= CAIRN_PRIV_NODES_MOST ? cairn_priv_calloc(count, sizeof *nodes) : NULL;
     if (!nodes) {
-        cairn_profile_note(profile, "lean", "too many functions: none of these is counted");
+        cairn_profile_note(profile, "lean",
+                           "no space for counters: calls of a program's or library's counted "
+                           "functions are missing");
         return;
     }
     for (const crn_lean_entry *entry = first; entry < end; entry++)
@@ -80,12 +82,14 @@ static uint32_t number_of(crn_lean_group *group, cairn_profile *profile)
     return key == CRN_SITE_NEW ? 0 : key & ~CAIRN_PRIV_TREE_KEY;
 }
 
+/* Returns the distance of the state from the lowest variable, in bytes. */
 static int64_t place_of(const crn_lean_group *group)
 {
     return group->place - group->lowest;
 }
 
-/* Returns the counters of the group in the node's context. The strand is held. */
+/* Returns the counters of the tree with that number in the node's context; NULL without space. The
+ * strand is held. */
 static char *counters_at(cairn_priv_strand *strand, uint32_t number, uint64_t node_offset)
 {
     uint64_t current = strand->current;
@@ -187,7 +191,8 @@ static void follow(cairn_priv_strand *strand)
     cairn_priv_thread_row = distance;
 }
 
-/* Sets the thread's row, and caches it for the stubs. */
+/* Sets the thread's row, and caches it for the stubs. `entered`: the current block has just been
+ * entered, and is marked. */
 static void set_row(bool entered)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)crn_site_hold();

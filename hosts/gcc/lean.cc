@@ -50,7 +50,9 @@ static const char shared_text[] = "# cairn lean\n\t"
 
 /* %r11: the key. Returns the row in %rax; clobbers %r10. Without a strand, and while nothing is
  * recorded, the row is the thread's own variables. The state is written again if a signal handler
- * has written it meanwhile. */
+ * has written it meanwhile. A row is given as the address to which the @dtpoff of a variable is
+ * added. LOAD_BIAS computes that from the address of the state, or from what cairn_priv_site_lean
+ * returns (site.h); LOAD_OWN loads it for the thread's own variables. */
 #define LOAD_BIAS "\txorl %r10d, %r10d\n\tleaq " STATE "@dtpoff(%r10), %r10\n\tsubq %r10, %rax\n"
 #define LOAD_OWN "\tmovq %fs:0, %rax\n\taddq " STATE "@gottpoff(%rip), %rax\n" LOAD_BIAS
 static const char lean_stub[] =
@@ -104,8 +106,8 @@ static const char lean_stub[] =
     "\tret\n"
     END(CRN_STUB_LEAN);
 
-/* Sets the row to that of the current context, behind enter and leave. Preserves %rax; clobbers %r9 to
- * %r11. */
+/* Sets the row to that of the current context, behind enter and leave. Preserves %rax; clobbers %r9
+ * to %r11. `slowly`: the function to jump to if the lane's cache does not have the row. */
 #define SET_ROW(name, slowly)                                                                      \
     BEGIN(name)                                                                                    \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -140,8 +142,8 @@ static const char row_stubs[] =
     SET_ROW(CRN_STUB_ROW, "cairn_priv_site_row")
     SET_ROW(CRN_STUB_ROW_ENTERED, "cairn_priv_site_row_entered");
 
-/* Makes a function that calls the stub, then `row`. Without a strand it returns at once; enter
- * returns 0. */
+/* Makes a function that calls the stub, then `row`. Without a strand it executes `none`, which for
+ * an enter sets the result to 0, and returns. */
 #define FOLLOWED(stub, row, none)                                                                     \
     BEGIN(CRN_FOLLOWED(stub))                                                                      \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -180,7 +182,8 @@ static const char program[] =
     "\tjmp *cairn_priv_lean_begin@GOTPCREL(%rip)\n"
     END(GROUP "_begin");
 
-/* State and group, one of each in a program or shared object. No key is -1. */
+/* State and group, one of each in a program or shared object. The state's key is -1, which no
+ * context has, until the first count. */
 static const char lean_group[] =
     "\t.section .tdata." STATE ",\"awTG\",@progbits," STATE ",comdat\n"
     "\t.p2align 4\n"

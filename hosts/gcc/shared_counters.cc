@@ -7,7 +7,8 @@
 
 namespace {
 
-/* The stretches of a node are consecutive. */
+/* The stretches of a node in a vector sorted by node: `count` elements from the index `first` on.
+ */
 struct range {
     unsigned node, first, count;
 };

@@ -13,16 +13,16 @@
 
 #include "output.h"
 
-/* The names contain a version, because objects compiled by different versions of Cairn may be
- * linked together. */
+/* The names of the stubs contain a version, because objects compiled by different versions of Cairn
+ * may be linked together. */
 /* clang-format off */
 
 /* %rax: the strand; %r11: the site. Pushes the frame, and a guard above it, which the height does
- * not include. Returns the height in %rax; clobbers %r8 to %r10. Stores the new height of the stack
+ * not include. Returns the height in %rax; clobbers %r8 to %r11. Stores the new height of the stack
  * first, because a signal handler may push at its end, and the current context last, because the
  * handler preserves it. After a tail call the caller is at the end of the stack; it is selected by
  * cmov, because a branch would be unpredictable. The inline cache misses if something is pending.
- * `load` loads the strand, and goes to 2 without one. */
+ * `load`: code that loads the strand first, and goes to 2 without one; "" if callers load it. */
 #define ENTER(name, load)                                                                          \
     BEGIN(name)                                                                                    \
     load                                                                                           \
@@ -98,14 +98,15 @@ static const char standby_stubs[] =
     "\ttestq %r11, %r11\n"                                                                         \
     "\tje 1f\n"
 
-/* The slow path: calls `site` with the argument in %rcx. */
+/* The slow path, at label 2: calls `site` with the argument in %rcx. Clobbers %rcx. */
 #define SLOW(site)                                                                                 \
     "2:\txchgq %rax, %rcx\n"                                                                       \
     "\tcall *" site "@GOTPCREL(%rip)\n"                                                            \
     "\txchgq %rax, %rcx\n"                                                                         \
     "\tret\n"
 
-/* Pops the frame with the height in %rcx, and all frames above it. Clobbers %rcx, %r10 and %r11. */
+/* Pops the frame with the height in %rcx, and all frames above it. Takes the slow path if that
+ * frame is not on the stack or something is pending. Clobbers %rcx, %r10 and %r11. */
 #define LEAVE(name)                                                                                \
     BEGIN(name)                                                                                    \
     STRAND_IN_R11                                                                                  \
@@ -122,9 +123,10 @@ static const char standby_stubs[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* Like LEAVE; also clobbers %r9. The frame must be the top one, below its guard. Its context stays
- * current, with the flag CRN_REPLACED. A signal handler that runs in between pushes the current
- * context at the end of the stack: that is the caller, which is stored there anyway. */
+/* Like LEAVE; also clobbers %r9. Takes the slow path unless the frame is the top one, below its
+ * guard. The frame's context stays current, with the flag CRN_REPLACED. A signal handler that runs
+ * between the stores pushes the current context at the end of the stack: that is the caller, which
+ * is stored there anyway. */
 #define TAIL(name)                                                                                 \
     BEGIN(name)                                                                                    \
     STRAND_IN_R11                                                                                  \
@@ -154,7 +156,7 @@ static const char standby_stubs[] =
     "\tcmpq %r10, %r9\n"                                                                           \
     "\tjne 2f\n"
 
-/* Makes the caller current. %rcx: the saved caller with its tag; clobbers %r9 to %r11. */
+/* Makes the caller current. %rcx: the saved caller with its tag; clobbers %rcx and %r9 to %r11. */
 #define LEAVE_SAVED_CALLER(name)                                                                           \
     BEGIN(name)                                                                                    \
     TAKE_SAVED_CALLER                                                                                      \
@@ -164,8 +166,8 @@ static const char standby_stubs[] =
     END(name)
 
 /* Stores the caller at the end of the stack. The current context stays current, with the flag
- * CRN_REPLACED; as in TAIL, the caller is current in between. %rcx: the saved caller with its tag;
- * clobbers %rcx and %r9 to %r11. */
+ * CRN_REPLACED; as in TAIL, the caller is current between the stores. %rcx: the saved caller with
+ * its tag; clobbers %rcx and %r9 to %r11. */
 #define TAIL_SAVED_CALLER(name)                                                                            \
     BEGIN(name)                                                                                    \
     TAKE_SAVED_CALLER                                                                                      \

@@ -124,8 +124,9 @@ static crn_tree *tree_of(crn_node *node, size_t *depth)
     return (crn_tree *)(void *)((char *)node - offsetof(crn_tree, nodes));
 }
 
-/* Enters the path to a node. Returns the caller. The stack may be a signal handler's and small, so
- * deep paths use allocated memory; without memory the path ends SHORT nodes deep. */
+/* Enters the path to a node. Returns the caller; 0 without memory for a frame. The machine's stack
+ * may be a signal handler's and small, so deep paths use allocated memory; without memory the path
+ * ends SHORT nodes deep. */
 static uint64_t enter_path(cairn_priv_strand *strand, crn_tree *tree, const crn_node *at,
                            size_t depth)
 {

@@ -36,7 +36,8 @@ class counting {
     auto_vec<gimple *> dead; /* assignments that took the place of enters */
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* index in `stretches` by a node's first enter in one */
+    hash_map<gimple *, unsigned> calls; /* from a node's first enter in a stretch to the index in
+                                           `stretches` */
     tree made;                          /* variable that describes the counter tree */
     tree counters;                      /* variable with the address of the counters */
     tree height;                        /* variable with the height of the function's own frame */
@@ -44,8 +45,8 @@ class counting {
         gimple *leave; /* the leave after the call */
         tree caller;
         int which;
-    } last = {}; /* the last call in this basic block for which a node was entered; the node may
-                    stay current */
+    } last = {}; /* the last call in this basic block for which a node was made current; that node
+                    may stay current until the next call */
 
     void need(int which);
     void number();

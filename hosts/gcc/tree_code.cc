@@ -54,9 +54,10 @@ static const char counters_stub[] =
     END(CRN_STUB_COUNTERS);
 
 /* %rax: the function's own node offset with tag, %r11: address of the node's node offset, %r10: the
- * node. If the function is current and that node offset is of the present graph, makes the node
- * current, without a push or a look-up of an edge. Preserves %rax, the caller, which the function
- * saves for leave as in stub.cc. Clobbers %rcx, %r8 and %r9. */
+ * node. If the function is current and the node's node offset is of the present graph, makes the
+ * node current, without a push or a look-up of an edge. Returns in %rax the saved caller that leave
+ * takes (stub.cc): the function's own node offset with tag; 0 without a strand. Clobbers %rcx, %r8
+ * and %r9. */
 static const char go_stub[] =
     BEGIN(CRN_STUB_GO)
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
@@ -91,7 +92,8 @@ static const char go_text[] = "# cairn go\n\t"
     "leaq %3, %%r10\n\t"
     "call " CRN_STUB_GO;
 
-/* A single instruction: signal handlers run before or after it. */
+/* A single instruction: signal handlers run before or after it. %0 and %1: the counter, %2: the
+ * number of calls. */
 static const char counter_text[] = "# cairn count\n\t"
     "addq %2, %0";
 /* clang-format on */
@@ -126,7 +128,8 @@ static tree word_of(tree made, unsigned place)
                   NULL_TREE);
 }
 
-/* Returns a reference to the word at a distance behind a function's counters. */
+/* Returns a reference to the word at a distance, in bytes, from the first of a function's
+ * counters. */
 static tree behind(tree counters, HOST_WIDE_INT bytes)
 {
     tree type = build_variant_type_copy(long_long_unsigned_type_node);
@@ -155,7 +158,7 @@ gimple *crn_emit_go(tree made, tree counters, unsigned number, tree caller)
     return crn_assemble(go_text, inputs, outputs, {"rcx", "r8", "r9", "r10", "r11", "cc"});
 }
 
-/* To GCC it changes only this counter, so it is no barrier to the code around it. */
+/* To GCC the statement changes only this counter, so it is no barrier to the code around it. */
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times)
 {
     crn_operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
