@@ -10,7 +10,7 @@
 #include <cairn/host.h>
 
 /* Defines fork handlers and a constructor that registers them. The forking thread has no strand
- * meanwhile: an event in a signal handler would wait for the lock. */
+ * while it holds the lock: otherwise an event in a signal handler would wait for the lock. */
 #define CRN_LOCK_ACROSS_FORK(lock)                                                                 \
     static void before_fork(void)                                                                  \
     {                                                                                              \

@@ -3,9 +3,9 @@
  * Takes the strand from its thread while the runtime works on it, and gives it back.
  *
  * The other files of libcairn-gcc call this one; it calls only follow.c, when a thread begins, and
- * signals.c, before main. While a strand is held the thread has none: events in a signal handler,
- * or in a malloc of the program that the runtime calls, are not recorded, rather than seeing a
- * stack that is being moved.
+ * signals.c, before main. While a strand is *held*, its thread has none. So events in a signal
+ * handler, or in a malloc of the program that the runtime calls, are not recorded; otherwise they
+ * would find a stack that is being changed.
  *
  * A jump out of a signal handler would leave the strand held for good, and locks too. So a signal
  * that arrives meanwhile waits (signals.c). Where signals cannot wait, and the program has called
@@ -18,7 +18,7 @@
 bool crn_site_blocks;
 uint32_t crn_site_period;
 void (*crn_site_follow_period)(void);
-static bool defers; /* signals wait; set before main */
+static bool defers; /* signals wait while a strand is held (signals.c); set before main */
 
 void crn_site_block_when_held(void)
 {
@@ -84,7 +84,8 @@ void crn_site_begin_thread(void)
     if (strand && !switched)
         crn_site_follow(strand);
     if (strand && crn_site_follow_row) {
-        cairn_priv_tree_forget(cairn_strand_lane(strand)); /* rows are relative to the thread */
+        cairn_priv_tree_forget(cairn_strand_lane(strand)); /* cached rows are relative to a thread,
+                                                              perhaps the lane's previous one */
         crn_site_follow_row((cairn_priv_strand *)strand);
     }
     crn_site_end_hold();

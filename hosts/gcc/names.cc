@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of functions.
+ * Names of functions: demangled, and without GCC's suffixes of clones unless --clones is given.
  */
 #include "plugin.h"
 
 #include <libiberty/demangle.h>
 
 /* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. A thunk into
- * which its function was inlined gets that function's name, without "non-virtual thunk to". */
+ * which its function was inlined gets that function's name, without "non-virtual thunk to". Returns
+ * NULL if the symbol cannot be demangled. Free it. */
 static char *demangle(const char *symbol)
 {
     static const char thunk[] = "thunk to ";

@@ -20,7 +20,8 @@ enum {
     ROOT = CAIRN_CONTEXT_ROOT * sizeof(cairn_priv_record) / 8 /* node offset of the root */
 };
 
-/* Drops all frames of the present period: control is in a function that was entered before. */
+/* Drops all frames of the present period, because control is in a function that was entered before
+ * the period. */
 static void drop_all(cairn_priv_strand *strand)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
@@ -81,9 +82,10 @@ static own own_of(const cairn_priv_strand *strand, int64_t height)
     return found;
 }
 
-/* Makes the context of the frame's innermost open span current. The span's block is not on the
- * stack; if the span was not recorded, it is found on the path of the context that was left, which
- * leads through it unless recursion was folded in between. */
+/* Makes the context of the frame's innermost open span current, which is not on the stack. If the
+ * span is recorded, enters its block again. Otherwise takes the context that follows on the path to
+ * the context that was left; if recursion was folded in between, that path may not lead through the
+ * function, whose own context becomes current then. */
 static void enter_again(cairn_priv_strand *strand, const own *own)
 {
     const cairn_priv_spans *spans = &strand->lane->spans;
@@ -112,9 +114,9 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
         CAIRN_PRIV_PUT(strand->current, own.node_offset);
 }
 
-/* Makes the function current to which setjmp has returned. If it has a second guard, setjmp
- * returned by a jump: everything above that guard is over, spans too, as they began after setjmp.
- * Otherwise setjmp returns for the first time: the context stays, and gets the second guard. */
+/* Makes the function current that calls setjmp. If its frame has a second guard, control has come
+ * by a jump: everything above that guard is over, spans too, as they began after setjmp. Otherwise
+ * setjmp is called for the first time: the context stays, and gets the second guard. */
 static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
 {
     int64_t guarded = own_of(strand, height).height + FRAME;
@@ -152,20 +154,23 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     crn_site_release(held);
 }
 
-/* Returns true if the function is current: only its guard is above its frame. */
+/* Returns true if the function is current: only its guard is above its frame, and no span is open
+ * in it. */
 static bool is_back(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_height(strand) == height + FRAME && strand->top[-1] == strand->current &&
            strand->open[-1].height < (uint64_t)height / FRAME + 1;
 }
 
+/* Returns true if the function is current, and has its second guard. */
 static bool is_back_guarded(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_height(strand) > height + FRAME && strand->top[-1] == strand->current &&
            crn_site_height(strand) == own_of(strand, height).height + FRAME;
 }
 
-/* Synchronous signals may throw exceptions; all others wait while the strand is held. */
+/* Unlike setjmp, landing pads need no crn_site_expect_jumps: only handlers of synchronous signals
+ * may throw exceptions, and other signals wait while the strand is held. */
 void cairn_priv_call_restore(int64_t height)
 {
     restore(height, is_back, bring_back);

@@ -151,8 +151,8 @@ void crn_site_install(int number, const struct sigaction *action, uint32_t *repl
     ours.number = number;
 }
 
-/* Puts the default in place of our action in what the program sees. `replaces`: it has installed
- * one of its own. */
+/* If Cairn has an action for the signal: puts SIG_DFL in place of that action in `before`, which
+ * the program gets; NULL: it wants none. `replaces`: the program has installed its own action. */
 static void hide(int number, struct sigaction *before, bool replaces)
 {
     if (number != ours.number)

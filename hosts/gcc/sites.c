@@ -11,8 +11,8 @@
 #include "layout.h"
 #include "runtime.h"
 
-/* The instruction by which stub_x86_64.S saves registers. 0: fxsave; 1: xsavec; otherwise xsave,
- * into that many bytes. */
+/* The instruction by which stub_x86_64.S saves vector and x87 registers. 0: fxsave; 1: xsavec; any
+ * other number: xsave, into that many bytes. */
 int crn_site_xsave __attribute__((visibility("hidden")));
 
 /* Returns the bytes that xsave needs for the register states that the stub saves and the system has

@@ -2,8 +2,8 @@
  *
  * The slow path of inlined enter, leave and tail call: stub_x86_64.S calls it.
  *
- * It is taken if a site is new, no inline cache entry matches, the stack is full or something is
- * pending. Each function takes the strand from its thread while it works (hold.c).
+ * It is taken if a site is new, no cache has the callee, the stack is full or something is pending.
+ * Each function holds the strand while it works (hold.c).
  */
 #include <stdio.h>
 
@@ -89,7 +89,7 @@ void crn_site_leave(int64_t height)
 
 /* Returns true if a function inlined into the frame's function has given its frame up for the same
  * tail call. The inlined function's context is current then, and becomes the callee's caller. At
- * most the guard of the frame is above it. */
+ * most the frame's guard is above the frame. */
 static bool is_given_back(const cairn_priv_strand *strand, int64_t height)
 {
     int64_t above = crn_site_height(strand) - height;

@@ -6,12 +6,10 @@
 
 #include "runtime.h"
 
-enum {
-    AHEAD = 512,
-    UNITS = sizeof(cairn_priv_record) / 8
-}; /* AHEAD: counters requested at once; UNITS: words in a record */
+/* AHEAD: number of counters requested at once. UNITS: words in a record. */
+enum { AHEAD = 512, UNITS = sizeof(cairn_priv_record) / 8 };
 
-/* Returns the profile's metric. A process adds it once, for its children too. */
+/* Returns the profile's metric CRN_SMALL_CALLS. A process adds it once, for its children too. */
 static cairn_metric metric_of(cairn_profile *profile)
 {
     static cairn_profile *whose;

@@ -7,10 +7,10 @@
  * With CAIRN_SWITCH=SIGNAL in the environment that signal switches recording on, and the next one
  * off. The handler only stores to the switches and to the words below, under a lock that no thread
  * holds with the signal unblocked. A function that finds its switch on takes the slow path, as its
- * thread has no strand or one of an earlier period: there the first thread opens the profile, and
- * each thread gets its strand (`follow`). No thread of Cairn's exists before. Off, functions take
- * no slow path; so a thread that exists while recording is on writes the capture (period.c of the
- * runtime).
+ * thread has no strand or one of an earlier period. In the slow path the first thread opens the
+ * profile, and each thread gets its strand (`follow`). No thread of Cairn's exists before. While
+ * recording is off, functions take no slow path that could write the capture. So a thread that
+ * begins with the period writes it at the end (src/runtime/period.c).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,10 +26,10 @@ typedef struct module {
     struct module *next;
 } module;
 
-static bool locked; /* atomic; protects the rest */
+static bool locked; /* a spin lock, which protects the variables below; atomic */
 static module *modules;
 static cairn_priv_switch *page; /* NULL: the process cannot be switched */
-static bool again;              /* the state is ENDING, and another period shall begin then */
+static bool again;              /* the state is ENDING, and another period follows at once */
 
 /* ---- the lock, which the signal handler takes, too ---- */
 
@@ -48,7 +48,7 @@ static void unlock_switches(uint64_t before)
     crn_site_restore_signals(before);
 }
 
-/* The thread that forks holds the lock, and had this signal mask before. */
+/* During a fork: the calling thread forks and holds the lock; its signal mask before that. */
 static __thread bool holds __attribute__((tls_model("initial-exec")));
 static uint64_t mask_before_fork;
 
@@ -78,8 +78,8 @@ static void after_fork_in_child(void)
     after_fork_here();
 }
 
-/* Before all other fork handlers of Cairn are registered, so that a fork takes this lock last: its
- * holder waits for no other lock. */
+/* Registers the fork handlers before all others of Cairn. Handlers run in reverse order before a
+ * fork, so the fork takes this lock last, and its holder waits for no other lock. */
 __attribute__((constructor(101))) static void watch_forks_first(void)
 {
     pthread_atfork(before_fork_here, after_fork_here, after_fork_in_child);
@@ -145,7 +145,7 @@ static void set_path(const char *path)
     strncpy(page->path, path ? path : "", sizeof page->path - 1);
 }
 
-/* The capture is complete, or could not be written. */
+/* Called when the period's capture is complete, or could not be opened or written. */
 static void note_end(const char *path, cairn_error error)
 {
     uint64_t before;

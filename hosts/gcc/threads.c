@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each thread gets its strand when it starts, so that enter need not check for one: without a
- * profile, enter is three instructions. The main thread starts with this library, before the
- * constructors of everything that needs it. Other threads start in pthread_create or C11's
- * thrd_create, which this library interposes. Statically linked programs call
- * __wrap_pthread_create and __wrap_thrd_create (`cairn cc` passes that to the linker).
+ * Each thread gets its strand when it starts, so that enter need not open one: in a thread without
+ * a strand, enter is four instructions. The main thread gets its strand when this library is
+ * initialized (hold.c), before the constructors of code that is linked with the library. Other
+ * threads start in pthread_create or C11's thrd_create, which this library interposes. Statically
+ * linked programs call __wrap_pthread_create and __wrap_thrd_create (`cairn cc` passes --wrap to
+ * the linker).
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges samples to contexts. Blocks are addresses in files until the capture is read, as those
- * of libcairn-alloc.
+ * Charges samples to contexts. As with libcairn-alloc, a block's name is an address in a file until
+ * the capture is read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static uint64_t word(const crn_timed *timed, uint64_t at)
     return timed->words[at % CRN_TIME_WORDS];
 }
 
-/* Returns the number of words of the sample. */
+/* Charges the sample that begins at word `at`. Returns the sample's number of words. */
 static uint64_t charge(cairn_profile *profile, const crn_timed *timed, uint64_t at, uint64_t period)
 {
     cairn_block path[CRN_TIME_DEEPEST + 1];

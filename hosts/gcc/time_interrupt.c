@@ -12,8 +12,9 @@ __thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec")));
 bool crn_time_stacks, crn_time_sleeps;
 sem_t crn_time_wake;
 
-/* Walks the stack. Stores the interrupted address plus 1, then return addresses. Returns true if
- * the walk met an address that is not cached: the charging thread looks it up. */
+/* Walks the stack. Stores the interrupted address plus 1, then return addresses: each, minus 1, is
+ * in an instruction of its function. Returns true if the walk met an address that is not cached:
+ * the charging thread looks it up. */
 static bool walk(crn_timed *self, const ucontext_t *context, uintptr_t *found, size_t *count)
 {
     uintptr_t registers[CRN_UNWIND_REGISTERS];
