@@ -9,7 +9,8 @@
 
 __thread crn_frames crn_frames_own;
 
-/* A machine frame that calls something has at least 16 bytes, half of a crn_frame. */
+/* Bounds of the memory for a thread's frames. A machine frame that calls something has at least 16
+ * bytes, half of a crn_frame, so twice the size of the machine's stack suffices. */
 enum { SIZE_LEAST = 1 << 20, SIZE_MOST = 1 << 28 };
 
 _Static_assert(sizeof(crn_frame) == 32, "twice the machine's");
@@ -31,7 +32,8 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
-/* Reserves as many frames as the machine's stack can have; memory is used only for touched ones. */
+/* Reserves as many frames as the machine's stack can have. The system gives memory only for those
+ * that are used. */
 static void make(crn_frames *frames)
 {
     pthread_once(&once, make_key);
@@ -52,9 +54,9 @@ static void make(crn_frames *frames)
     frames->top = frames->bottom + 1;
 }
 
-/* Returns true if the frame at `slot` is over because a frame at `at` is active: on one stack, if
- * `at` is higher. If just one of the two is on the thread's own stack (signal handlers and fibers
- * may have others), only if that is the active frame. */
+/* Returns true if the frame at `slot` is over because a frame at `at` is active. If both are on the
+ * thread's own stack, or neither is (signal handlers and fibers may have other stacks), the frame
+ * is over if `at` is higher; if one of them is, only if that is the active frame. */
 static bool is_gone(const crn_frames *frames, uintptr_t slot, uintptr_t at)
 {
     bool own = at >= frames->low && at < frames->high;
@@ -62,6 +64,8 @@ static bool is_gone(const crn_frames *frames, uintptr_t slot, uintptr_t at)
     return own == its_own ? slot < at : own;
 }
 
+/* Drops frames that are over because the frame at `slot` is active. Returns the outermost of them;
+ * NULL if there is none. */
 static const crn_frame *drop(crn_frames *frames, uintptr_t slot)
 {
     crn_frame *top = frames->top;
@@ -72,7 +76,7 @@ static const crn_frame *drop(crn_frames *frames, uintptr_t slot)
     return dropped;
 }
 
-/* Drops the frame, and what was entered since, from the strand. */
+/* Drops the frame with that height, and all that was entered since, from the strand. */
 static void unwind(cairn_strand *strand, int64_t height)
 {
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
@@ -93,8 +97,8 @@ static void note_missing(cairn_strand *strand)
                            "no space for some, whose calls are not counted");
 }
 
-/* Pushes a frame, after dropping those that are over. The thread has no strand meanwhile, so that
- * signal handlers record nothing. */
+/* Drops the frames that are over, and returns the place for a new one; NULL without space. The
+ * caller has taken the strand away from the thread, so that signal handlers record nothing. */
 static crn_frame *enter(crn_frames *frames, cairn_strand *strand, uintptr_t slot)
 {
     if (!frames->top)

@@ -3,9 +3,9 @@
  * cairn clang --inlined: the hooks of -finstrument-functions, called for each function of the
  * source, even where it is inlined.
  *
- * Functions inlined into one share its machine frame; their addresses distinguish them. Return
- * addresses distinguish consecutive frames with the same slot. The slot is found from the frame
- * pointer, which cairn clang makes programs keep.
+ * Functions inlined into one function share its machine frame, and so its *slot* (frames.h); their
+ * addresses distinguish them. Return addresses distinguish consecutive frames with the same slot.
+ * The slot is found from the frame pointer, which cairn clang makes programs keep.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static crn_site *make_site(const void *function, cairn_profile *profile)
     return site;
 }
 
-/* Adds a function. The caller holds the lock. */
+/* Adds a function, and returns its site; NULL without memory. The caller holds the lock. */
 static crn_site *add(const void *function)
 {
     table *now = sites;
@@ -98,8 +98,8 @@ static crn_site *add(const void *function)
     return known->site;
 }
 
-/* Adds a function's site. The thread has no strand meanwhile, so that a signal handler does not
- * wait for the lock. */
+/* Adds a function's site under the lock. The thread has no strand while it holds the lock, so that
+ * an event in a signal handler does not wait for the lock. */
 static crn_site *add_site(const void *function)
 {
     int saved = errno;
@@ -122,8 +122,8 @@ static inline crn_site *site_of(const void *function)
     return site ? site : add_site(function);
 }
 
-/* Forgets functions of an unloaded object. Sites stay, for concurrent users. Called before anything
- * of a new object runs. */
+/* Forgets the functions of an unloaded object at whose address the object of `inside` has been
+ * loaded. Their sites are not freed, because other threads may be using them. */
 void cairn_priv_functions_forget(const void *inside)
 {
     crn_unwind_module module;
@@ -154,8 +154,9 @@ static crn_frame *find(crn_frame *top, uintptr_t slot, const void *function)
     return NULL;
 }
 
-/* Returns the place for a frame. Other frames with its slot stay, as inlining explains them, unless
- * one has another return address or the same function: they were then left without an exit. */
+/* Returns the place for a frame; NULL without space. Other frames with the same slot stay, because
+ * they are of functions that this one is inlined into. But if one has another return address or the
+ * same function, they were left without an exit, and are dropped. */
 static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uintptr_t back)
 {
     crn_frames *frames = &crn_frames_own;

@@ -62,7 +62,8 @@ static const uintptr_t *find(const object *object, uintptr_t address)
 
 /* ---- functions -------------------------------------------------------------------------- */
 
-/* Names sites by address plus 1, because symbols/symbols.h looks up the address before. */
+/* Names sites by address plus 1, because symbols/symbols.h takes names for return addresses, and
+ * looks up the address before. */
 static void name_sites(object *object, cairn_profile *profile, char *names)
 {
     crn_unwind_module module;
@@ -78,7 +79,8 @@ static void name_sites(object *object, cairn_profile *profile, char *names)
     }
 }
 
-/* Sites and their names stay when the object is unloaded. */
+/* Makes a site for each function that has an entry sled. Returns false if there is none, or without
+ * memory. Sites and their names stay when the object is unloaded. */
 static bool make_sites(object *object, cairn_profile *profile)
 {
     const crn_sleds *sleds = object->sleds;
@@ -138,7 +140,7 @@ static void patch(const object *object, const crn_sled *sled)
         return;
     if (is_entry(sled)) {
         size_t number = (size_t)(find(object, (uintptr_t)code) - object->functions);
-        *code++ = 0x41; /* %r11d */
+        *code++ = 0x41; /* 41 bb: movl $number, %r11d */
         *code++ = 0xbb;
         put_branch(put_number(code, (uint32_t)number), CALL, sleds->enter);
     } else if (sled->kind == CRN_SLED_EXIT) {
@@ -150,7 +152,7 @@ static void patch(const object *object, const crn_sled *sled)
     }
 }
 
-/* Makes the object's code writable, or executable again. */
+/* Sets the access rights (PROT_*) of the object's code. Returns false if the system refuses. */
 static bool protect(const object *object, int rights)
 {
     uintptr_t low = UINTPTR_MAX, high = 0;
@@ -163,7 +165,8 @@ static bool protect(const object *object, int rights)
     return mprotect((void *)low, high + SLED_SIZE - low, rights) == 0;
 }
 
-/* Registers a single site, because cairn_priv_sites_add takes arrays of packed sites. */
+/* Registers a single site as an array of one, because cairn_priv_sites_add steps through arrays by
+ * the size of packed sites. */
 static void add_site(crn_site *site)
 {
     crn_packed_site *any = (crn_packed_site *)site;

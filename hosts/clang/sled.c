@@ -7,7 +7,8 @@
 
 #include "verbs.h"
 
-/* In hosts/gcc/stub_x86_64.S: calls %rax with %rdi and preserves all other registers. */
+/* In hosts/gcc/stub_x86_64.S: calls the function in %rax with %rdi, returns its result in %rax, and
+ * preserves all other registers. */
 CAIRN_API void cairn_priv_site_call(void);
 
 static void *enter_slowly(uintptr_t slot)
@@ -50,7 +51,7 @@ void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
     frame->height = crn_verb_enter(strand, site);
 }
 
-/* Pops the frame; returns NULL if it was not entered. */
+/* Pops the frame, and stores its height. Returns NULL if it was not entered. */
 static inline crn_frame *take(uintptr_t slot, int64_t *height)
 {
     crn_frames *frames = &crn_frames_own;

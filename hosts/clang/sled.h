@@ -19,8 +19,8 @@
 /* An entry of the map. Addresses are relative to the field that they are in. */
 typedef struct crn_sled {
     int64_t address, function;
-    uint8_t kind; /* CRN_SLED_ENTRY etc. */
-    uint8_t always, version;
+    uint8_t kind;            /* CRN_SLED_ENTRY etc. */
+    uint8_t always, version; /* always: the source asks for sleds in this function; not used */
     uint8_t spare[13];
 } __attribute__((packed)) crn_sled;
 
@@ -40,16 +40,16 @@ typedef struct crn_sleds {
 /* Patches an object. Called by the thread that loads it, before any of its code runs. */
 CAIRN_API void cairn_priv_sleds_patch(const crn_sleds *sleds);
 
-/* Called when an object has been loaded at that address: forgets the functions that --inlined found
- * there before. */
+/* Called when an object has been loaded that contains the address `inside`: forgets the functions
+ * that --inlined found at its addresses before. */
 CAIRN_API void cairn_priv_functions_forget(const void *inside);
 
 /* Called by begin.c, with general registers only. `slot` is the address of the function's return
  * address, the same at its entry and at each exit. */
 CAIRN_API void cairn_priv_sled_enter(crn_site *site, uintptr_t slot);
 
-/* _leave: called at a return, or before a jump to code that is not profiled. _tail: called before a
- * jump to code that is. All registers are preserved. */
+/* cairn_priv_sled_leave is called at a return, or before a jump to code that is not profiled;
+ * cairn_priv_sled_tail before a jump to code that is. Both preserve all registers. */
 #define CRN_KEEPS __attribute__((no_caller_saved_registers))
 CAIRN_API void cairn_priv_sled_leave(uintptr_t slot) CRN_KEEPS;
 CAIRN_API void cairn_priv_sled_tail(uintptr_t slot) CRN_KEEPS;

@@ -14,7 +14,7 @@
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
 {
-    /* A reader of the new block also sees the matching offset. */
+    /* A thread that reads the new block here then reads the matching callee_offset, too. */
     cairn_block block = __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
     uint32_t *top = strand->top;
     uint64_t current = CAIRN_PRIV_READ(strand->current);

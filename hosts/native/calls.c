@@ -31,8 +31,8 @@ static bool waits_for_file(long call)
     return false;
 }
 
-/* Reads the file of a descriptor. "socket:[123]" becomes "socket", so that all sockets share a
- * block. */
+/* Reads the path of the file behind a descriptor; "" if it cannot be read. "socket:[123]" becomes
+ * "socket", so that all sockets share a block. */
 static void read_file(pid_t thread, uintptr_t descriptor, char target[PATH_MAX])
 {
     char path[64];
@@ -103,7 +103,7 @@ static cairn_block find(long call, const char *file)
     return 0;
 }
 
-/* Remembers a block, if there is memory and room. */
+/* Remembers a block, unless there is no memory or the tables are full. */
 static void keep(long call, const char *file, cairn_block block)
 {
     size_t size = strlen(file) + 1;
@@ -118,7 +118,8 @@ static void keep(long call, const char *file, cairn_block block)
     text_used += size;
 }
 
-/* Writes the name of a call's block. */
+/* Writes the name of a call's block: "[read]", "[read socket]" or "[system call 999]". A path is
+ * not part of the name, but the block's file. */
 static void write_name(long call, const char *file, char name[64])
 {
     if (call < NAMES && names[call])

@@ -78,8 +78,8 @@ static bool find_dump(char dump[PATH_MAX])
     static char line[PATH_MAX + 128];
     size_t used = 0;
     bool found = false;
-    /* Makes system calls directly: open, read and close of libc are cancellation points, and
-     * malloc, which may call this, is none. */
+    /* Makes system calls directly: open, read and close of libc are cancellation points, but
+     * malloc, inside of which this may run, must not be one. */
     long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     for (long got; maps >= 0 && !found &&
                    (got = syscall(SYS_read, maps, line + used, sizeof line - 1 - used)) > 0;) {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns true for the path of a jitdump file. Runtimes map a page of theirs as code, so that
- * profilers find it. */
+/* Returns true for the path of a jitdump file. A language runtime that writes such a file maps a
+ * page of it as code, so that profilers find the file. */
 bool crn_code_is_dump(const char *path);
 
 /* Sets the profile that blocks are added to. Call it once, before the first block. */

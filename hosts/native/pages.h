@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-void *crn_pages(size_t size); /* NULL without memory */
+/* Both return NULL without memory; `pages` then stay as they are. `pages` may be NULL. */
+void *crn_pages(size_t size);
 void *crn_pages_grow(void *pages, size_t size, size_t larger);
 void crn_pages_free(void *pages, size_t size);
 
