@@ -117,8 +117,8 @@ static inline crn_site *site_of(const void *function)
 {
     table *now = __atomic_load_n(&sites, __ATOMIC_ACQUIRE);
     known *known = now ? place_of(now, function) : NULL;
-    crn_site *site =
-        known && known->function ? __atomic_load_n(&known->site, __ATOMIC_ACQUIRE) : NULL;
+    bool is_known = known && __atomic_load_n(&known->function, __ATOMIC_RELAXED);
+    crn_site *site = is_known ? __atomic_load_n(&known->site, __ATOMIC_ACQUIRE) : NULL;
     return site ? site : add_site(function);
 }
 

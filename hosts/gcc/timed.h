@@ -29,7 +29,6 @@ typedef struct crn_timed {
     struct crn_timed *next;
     crn_unwind_memory memory; /* bounds of its stack */
     timer_t timer;
-    bool has_timer;
     bool ended;             /* atomic: its ring gets nothing more */
     uint64_t written, read; /* numbers of words; atomic */
     uint64_t lost; /* timer periods for which the ring had no space; written by the handler */

@@ -317,21 +317,15 @@ void counting::change()
 /* Returns the site of the function's own enter, which no branch precedes. NULL if there is none. */
 tree own_site(function *function)
 {
-    bool others = false;
-    tree own = NULL_TREE;
-    basic_block block;
-    FOR_EACH_BB_FN(block, function)
-    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        others |= crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER;
-    if (!others || !crn_is_entered(function->decl))
+    if (!crn_is_entered(function->decl))
         return NULL_TREE;
-    block = single_succ(ENTRY_BLOCK_PTR_FOR_FN(function));
+    basic_block block = single_succ(ENTRY_BLOCK_PTR_FOR_FN(function));
     for (;;) {
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
             if (crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER)
                 return crn_marker_site(gsi_stmt(i));
         if (!single_succ_p(block) || single_succ(block) == EXIT_BLOCK_PTR_FOR_FN(function))
-            return own;
+            return NULL_TREE;
         block = single_succ(block);
     }
 }
