@@ -14,8 +14,8 @@ typedef struct crn_critical_report {
     const crn_span_source *source;
     const crn_critical *critical;
     uint32_t span; /* end of the path; CRN_SPAN_NONE: end of the recording */
-    bool path;     /* prints the path; else figures by block */
-    uint32_t top;  /* limit on rows; UINT32_MAX: all */
+    bool path;     /* print the steps of the path; otherwise figures by block */
+    uint32_t top;  /* limit on rows, of a path on its longest steps; UINT32_MAX: all */
 } crn_critical_report;
 
 void crn_critical_text(FILE *out, const crn_critical_report *report);

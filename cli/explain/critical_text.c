@@ -98,7 +98,7 @@ static int compare_lengths(const void *left, const void *right, void *steps)
     return CRN_ORDER(others, its) ?: CRN_ORDER(a, b);
 }
 
-/* Returns, by step, 1 if it is one of the `top` longest. */
+/* Returns, by step, 1 if it is one of the `top` longest. Free it with crn_free. */
 static uint8_t *choose_steps(const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
@@ -114,7 +114,7 @@ static uint8_t *choose_steps(const crn_critical_report *report)
     return shown;
 }
 
-/* Describes a step without a span, by how the step after it begins. */
+/* Describes a step in which no span ran. The way in which the next step begins tells why. */
 static const char *nothing(const crn_critical *critical, uint32_t at)
 {
     static const char *const because[] = {

@@ -15,16 +15,17 @@
 typedef struct crn_explain_report {
     const crn_span_source *source;
     const crn_explain *explain;
-    const crn_explain *rest;        /* without outliers, if a few make half the variance; or NULL */
-    const char *block;              /* name of the spans; of a latency "camera to display" */
-    const crn_latencies *latencies; /* explained in place of durations; NULL: durations are */
+    const crn_explain *rest;        /* of the spans without the slowest twentieth; NULL unless a
+                                       twentieth or fewer make half of the variance */
+    const char *block;              /* name of the spans; for latencies "INPUT to RESULT" */
+    const crn_latencies *latencies; /* what is explained; NULL: durations of spans */
     const char *where;              /* the argument of --where; NULL: all spans */
-    uint64_t slow;                  /* ns: spans from it on are slow; 0: from the 99th percentile */
-    uint32_t top;                   /* limit on rows of each table; UINT32_MAX: none */
+    uint64_t slow; /* ns: spans at least as long are slow; 0: the 99th percentile */
+    uint32_t top;  /* limit on rows of each table; UINT32_MAX: none */
 } crn_explain_report;
 
-/* Explains the chosen spans (a bitmap) and calls the printer. `report` has all members but the
- * explanations. */
+/* Explains the chosen spans (a bitmap; unused with latencies) and calls `print`. The caller sets
+ * all members of the report but `explain` and `rest`, which are valid only during the call. */
 void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chosen,
                      void (*print)(FILE *, const crn_explain_report *));
 
@@ -32,7 +33,7 @@ void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chos
 typedef struct crn_explain_stage {
     uint32_t block;
     double mean, queue, work, wait;
-    double slow, typical; /* NaN: no spans to compare */
+    double slow, typical; /* means over slow and typical results; NaN: there are none to compare */
 } crn_explain_stage;
 
 /* Returns the explanation's parts summed by stage, the longest first, and sets `*count`. Free them
@@ -52,7 +53,7 @@ void crn_explain_json(FILE *out, const crn_explain_report *report);
 
 /* Writes the answer: one or several sentences. */
 void crn_explain_answer(crn_words *words, const crn_explain_report *report);
-/* Appends "its calls of g". */
+/* Appends what the part is, such as "its calls of g". */
 void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
                             const crn_explain_part *part);
 /* Return the same part, or factor, of another explanation; NULL if that lacks it. */
@@ -66,8 +67,8 @@ void crn_explain_factor_words(crn_words *words, const crn_explain_factor *factor
  * run_in_jobserver". */
 void crn_explain_group_words(crn_words *words, const crn_explain_report *report,
                              const crn_explain_factor *factor, const crn_factor_group *group);
-/* Adds how much the durations differ with the factor: "2 ms more per unit", or with its slowest and
- * its fastest group. */
+/* Appends how much the durations differ with the factor: "2 ms more per unit", or with its slowest
+ * and its fastest group. */
 void crn_explain_effect_words(crn_words *words, const crn_explain_report *report,
                               const crn_explain_factor *factor);
 

@@ -12,8 +12,10 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-#define MOST_OF 0.8     /* share of its caller's difference from which a callee is named, too */
-#define NEARLY_ALL 0.95 /* share from which an only callee joins its caller's row */
+/* Least shares of the caller's difference with which the sentence names a callee, too, and with
+ * which an only callee joins its caller's row. */
+#define MOST_OF 0.8
+#define NEARLY_ALL 0.95
 
 enum { NAMED = 3 /* only the last functions of a chain are named */ };
 
@@ -27,7 +29,8 @@ static bool has_functions(const crn_explain *explain)
     return explain->functions.slow_samples || explain->functions.typical_samples;
 }
 
-/* Returns true if function i calls function i + 1, which has at least `share` of its difference. */
+/* Returns true if function i calls function i + 1, and that has at least `share` of i's
+ * difference. */
 static bool is_carried_on(const crn_sampled_functions *its, uint32_t i, double share)
 {
     return i + 1 < its->count && its->list[i + 1].depth == its->list[i].depth + 1 &&
@@ -69,8 +72,8 @@ void crn_explain_add_functions(crn_words *words, const crn_explain_report *repor
 
 /* ---- table ---- */
 
-/* Adds a row for a function, and for its only callees as long as they have nearly all of its
- * difference. Returns the last function of the row. */
+/* Adds a row for the function `first` and the chain of only callees below it, as long as each has
+ * nearly all of its caller's difference. Returns the last function of the row. */
 static uint32_t add_row(crn_texts *texts, const crn_explain_report *report, uint32_t first,
                         uint32_t indent, double whole)
 {
@@ -106,7 +109,7 @@ void crn_explain_functions_text(FILE *out, const crn_explain_report *report)
                        .titles = {"slow", "typical", "extra", "± 95 %", "%"},
                        .ranks = {0, 0, 1, 2, 1}};
     double whole = its->slow - its->typical;
-    uint32_t *indents = crn_calloc(its->count + (size_t)1, sizeof *indents); /* by depth */
+    uint32_t *indents = crn_calloc(its->count + (size_t)1, sizeof *indents); /* by depth of call */
     uint32_t at = 0;
     for (; at < its->count && texts.count < report->top; at++) {
         uint32_t first = at, indent = indents[its->list[first].depth];

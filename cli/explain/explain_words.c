@@ -10,14 +10,14 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-/* Parts are named as causes until they add up to ENOUGH of the variance; each has at least
- * LEAST. */
+/* Parts are named as causes, at most CAUSES, until they add up to ENOUGH of the variance. Each
+ * after the first has at least LEAST. */
 static const double ENOUGH = 0.75, LEAST = 0.1;
 /* Share of the variance from which a factor is mentioned. */
 static const double FACTOR_LEAST = 0.1;
 /* Share of the mean below which a standard deviation is called small. */
 static const double HARDLY = 0.01;
-enum { CAUSES = 3, FACTORS = 2 };
+enum { CAUSES = 3, FACTORS = 2 }; /* limits on causes and factors in a sentence */
 
 static const char *name_of(const crn_explain_report *report, uint32_t block)
 {
@@ -138,7 +138,8 @@ const crn_explain_factor *crn_explain_factor_of(const crn_explain *explain,
     return NULL;
 }
 
-/* Formats a share. Parts can compensate each other: one can exceed 100 %, another be negative. */
+/* Formats a share of the variance: "all" above 99.5 %, "nothing" below 0.5 %. Parts can compensate
+ * each other, so that one exceeds 100 % and another is negative. */
 static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
 {
     return share > 0.995   ? strcpy(text, "all")
@@ -146,7 +147,8 @@ static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
                            : crn_texts_percent(text, share);
 }
 
-/* Appends the explanation that one might expect, such as "not how long g takes (3 %)". */
+/* Appends what one might expect to be the cause and is not, such as ", not how long g takes
+ * (3 %)". */
 static void add_contrast(crn_words *words, const crn_explain_report *report,
                          const crn_explain *explain)
 {
@@ -233,7 +235,7 @@ static void add_factors(crn_words *words, const crn_explain_report *report,
             add_factor(words, report, &explain->factors[f]);
 }
 
-/* Explains the variance without the outliers, which can hide it. */
+/* Explains the variance of the rest: outliers can hide its cause. */
 static void add_rest(crn_words *words, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain, *rest = report->rest;

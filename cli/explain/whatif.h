@@ -11,7 +11,7 @@
 
 typedef struct crn_whatif_change {
     const char *name; /* of a block; NULL: all blocks */
-    double value;
+    double value; /* factor by which the block is faster; number of threads; capacity of a queue */
 } crn_whatif_change;
 
 typedef struct crn_whatif_report {
@@ -27,7 +27,7 @@ typedef struct crn_whatif_report {
     crn_latency recorded, predicted;
     size_t speedup_count;
     const crn_whatif_change *speedups;
-    const char *context; /* scope of the changes; NULL: everywhere */
+    const char *context; /* sequence of blocks below which the changes apply; NULL: everywhere */
     char *reasons;       /* why not to trust the prediction, a line each; NULL: trusted */
 } crn_whatif_report;
 
@@ -37,12 +37,12 @@ void crn_whatif_json(FILE *out, const crn_whatif_report *report);
 /* Returns why not to trust the prediction, a line each; NULL: trusted. Free it with crn_free. */
 char *crn_whatif_reasons(const crn_whatif_report *report);
 
-/* Returns true if the capture shows when threads were ready but had no core: by --off-core, or by the
- * sampling thread, which reads ready time with processor time. Without, a busy machine goes
- * unnoticed. */
+/* Returns true if the capture shows when threads were ready but had no core: it was recorded with
+ * --off-core, or has processor time, with which the collector reads ready time. Otherwise a busy
+ * machine goes unnoticed. */
 bool crn_whatif_knows_ready(const crn_whatif_report *report);
 
-/* Runs the scenarios of all cells of the table, and sorts the rows. */
+/* Runs the scenarios of all cells of the table on all processors, and sorts the rows. */
 void crn_whatif_fill(crn_effects *effects);
 
 #endif

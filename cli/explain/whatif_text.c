@@ -299,7 +299,8 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
     if (report->outcome->loosened > facts->loosened)
         fprintf(out,
                 "%" PRIu64
-                " waits never ended in it, and were cut short: it is not to be trusted\n",
+                " waits never ended in the replay, and were cut short: the prediction is not to be "
+                "trusted\n",
                 report->outcome->loosened);
 }
 
@@ -385,8 +386,9 @@ static void print_notes(FILE *out, const crn_whatif_report *report)
                                     : "jobs have no recorded hand-off time",
                 facts->undated == 1 ? "it" : "them");
     if (facts->contradicted)
-        fprintf(out, "%s contradicted by the times that are recorded, and left out\n",
-                crn_figure_alone(text, "", facts->contradicted));
+        fprintf(out, "%s %s contradicted by the recorded times, and left out\n",
+                crn_figure_alone(text, "", facts->contradicted),
+                facts->contradicted == 1 ? "edge is" : "edges are");
     if (report->trace->recycled)
         fprintf(
             out,

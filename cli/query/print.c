@@ -31,7 +31,8 @@ static char *blob_text(crn_value value)
     return text;
 }
 
-/* Returns the shortest text from 15 digits on that reads back the same; never an integer. */
+/* Returns the number with as few digits, from 15 on, as read back as the same number; with a point
+ * or an exponent, so that it is no integer. Free it with crn_free. */
 static char *number_text(double number)
 {
     char text[64];
