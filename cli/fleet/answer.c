@@ -105,7 +105,8 @@ static void put_cell(crn_texts_row *row, size_t cell, const crn_question_column 
         crn_texts_cell(row, cell, "%s", crn_figure_alone(figure, measure, value->number));
 }
 
-/* Finds the columns that have a value, and resets the answer to its begin. Others are not shown. */
+/* Sets `used` for each column that has a value in any row: the others are not shown. Resets the
+ * answer to its begin. */
 static void find_used(const crn_question *question, crn_answer *answer, bool *used)
 {
     while (crn_answer_more(answer))
@@ -117,6 +118,7 @@ static void find_used(const crn_question *question, crn_answer *answer, bool *us
     answer->at = 0;
 }
 
+/* Adds a row. `run` becomes the answer's first run id. */
 static void add_row(crn_texts *texts, const crn_question *question, crn_answer *answer,
                     const bool *used, const char *unit, char run[33])
 {

@@ -11,8 +11,8 @@
 #include "fleet/fleet.h"
 
 typedef struct crn_fleet_given {
-    const char *url, *password_file;
-    long retry_s;
+    const char *url, *password_file; /* NULL: not given */
+    long retry_s;                    /* seconds to repeat requests that fail for a passing reason */
 } crn_fleet_given;
 
 /* clang-format off */
@@ -57,17 +57,17 @@ bool crn_fleet_labels_read(crn_fleet_labels *labels, const char *capture);
 /* Writes the labels to a new file, synced. On an error prints why, returns false. */
 bool crn_fleet_labels_write(const crn_fleet_labels *labels, const char *capture);
 
-/* ---- OTLP collectors and Pyroscope: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS
- * ---- */
+/* ---- OTLP collectors and Pyroscope: otlp[s]://HOST:PORT, pyroscope[s]://HOST:PORT ---- */
 
 typedef struct crn_collector crn_collector;
 
 /* Returns true if the address is an OTLP collector's or Pyroscope's. */
 bool crn_collector_is(const char *url);
-/* Prepares to send to given->url, which crn_collector_is accepts. Never NULL. */
+/* Prepares to send to given->url, which must be an address of a collector. Never NULL. */
 crn_collector *crn_collector_open(const crn_fleet_given *given);
 void crn_collector_close(crn_collector *collector);
-/* Reads a capture, sends it, and prints what it sent. */
+/* Reads a capture, sends it, and prints what it sent. Returns false and sets `*error` on an error.
+ */
 bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, const char *path,
                         crn_error *error);
 
@@ -76,7 +76,8 @@ bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, cons
 struct crn_metrics_lines;
 
 typedef struct crn_fleet_sent {
-    struct crn_metrics_lines *metrics; /* replaced by the capture's lines; or NULL */
+    struct crn_metrics_lines *metrics; /* gets the capture's lines, which replace earlier ones;
+                                          NULL: no lines are made */
     crn_push_sum sum;
     char service[256];
     uint32_t spans;
@@ -96,14 +97,14 @@ void crn_fleet_print_sent(FILE *out, const char *path, const crn_fleet_sent *sen
 crn_database *crn_fleet_open(const crn_fleet_given *given);
 
 /* Prints the rows of an answer as a table, or as a JSON array of objects. `unit` is the metric's.
- * Returns false if the answer is truncated. */
+ * Returns false if the answer is cut short or damaged. */
 bool crn_fleet_print(FILE *out, const crn_question *question, crn_answer *answer, const char *unit,
                      bool json);
 
 /* Parameters of a printed comparison. */
 typedef struct crn_fleet_shown {
     const char *metric, *unit;
-    size_t limit;
+    size_t limit;      /* on rows; 0: none */
     double fail_above; /* growth as a share; below 0: never fails */
     bool json;
 } crn_fleet_shown;

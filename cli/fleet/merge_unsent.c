@@ -29,7 +29,7 @@
 
 /* Captures that become one: of one service, with equal labels. */
 typedef struct group {
-    char *key;
+    char *key; /* the labels */
     crn_merge *merge;
     const crn_watched **sources;
     size_t count, room;
@@ -168,7 +168,7 @@ static bool save(const crn_watch *watch, const crn_profile *profile, const char 
            crn_watch_sync(watch->folder);
 }
 
-/* Removes the spans from a capture and does not merge it, as the database may show a part of this
+/* Removes the spans from a capture that is not merged, because the database may show a part of its
  * run. */
 static void reduce(const crn_watch *watch, crn_watched *capture, const char *path,
                    crn_profile *profile)

@@ -7,8 +7,9 @@
 
 #include "watch.h"
 
-/* Merges the oldest captures that could not be sent if all captures have more than `bytes`: adds up
- * their figures; counts spans, and leaves them out. Prints what it merges. */
+/* If all captures together have more than `bytes`, merges those that could not be sent, the first
+ * ones first, down to three quarters of `bytes`: adds up their figures; counts spans, and leaves
+ * them out. Prints what it merges. crn_watch_delete, called before, sorts captures by age. */
 void crn_watch_merge(crn_watch *watch, uint64_t bytes);
 
 /* Completes or undoes an interrupted merge. Call it after opening a folder. */

@@ -185,8 +185,8 @@ struct crn_metrics_server {
     size_t size;
 };
 
-/* Returns true for a host that may be answered: another site's page can reach the port by a host
- * name of its own. */
+/* Returns true if the Host header names this machine. Another site's name can resolve to 127.0.0.1
+ * (DNS rebinding), but its requests still carry that name. */
 static bool is_host(const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};

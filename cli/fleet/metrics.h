@@ -15,8 +15,9 @@ typedef struct crn_metrics_lines {
     char *families[CRN_METRICS_FAMILIES];
 } crn_metrics_lines;
 
-/* Makes the lines of a capture: for the 50 functions with the most calls and those with the most
- * time, and for each span name. Free them with crn_metrics_lines_free. */
+/* Makes the lines of a capture: for the 50 functions with the most calls and the 50 with the most
+ * time, and for each span name. `profile` has functions in place of addresses; spans refer to the
+ * blocks of `recorded`. Free the lines with crn_metrics_lines_free. */
 crn_metrics_lines crn_metrics_lines_make(const crn_profile *profile, const crn_profile *recorded,
                                          const crn_span_store *spans,
                                          const crn_fleet_labels *labels, const char *capture);

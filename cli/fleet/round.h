@@ -25,7 +25,7 @@ crn_round *crn_round_new(crn_database *database, crn_fleet_labels *labels, crn_r
                          void *data);
 
 /* Adds a capture, or what is new since `state`, which may be NULL and must live until `done`. Sends
- * waiting captures if they have 10,000 rows. `metrics` may be NULL. Returns false if the server
+ * waiting captures once they have 10,000 rows. `metrics` may be NULL. Returns false if the server
  * takes nothing: whatever else is added would fail, too. */
 bool crn_round_add(crn_round *round, const char *path, crn_push_state *state,
                    struct crn_metrics_lines *metrics, void *item);

@@ -15,7 +15,7 @@
 #include "symbols/symbols.h"
 
 typedef struct loaded {
-    crn_profile *recorded, *shown; /* `shown` has functions for addresses */
+    crn_profile *recorded, *shown; /* `shown`: with functions in place of addresses */
     crn_span_store *spans;
 } loaded;
 

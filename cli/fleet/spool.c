@@ -42,7 +42,7 @@ static bool copy_file(const char *from, const char *to)
     return good;
 }
 
-/* Writes the labels, then the capture. */
+/* Writes the labels, then the capture, so that no capture appears without them. */
 static bool put(const char *folder, const char *capture, const char *path,
                 const crn_fleet_labels *labels)
 {

@@ -12,10 +12,11 @@
 bool crn_spool_put(const char *folder, const char *capture, const crn_fleet_labels *labels);
 
 /* Sends the folder's captures and deletes each that was sent. Does nothing if another process has
- * the folder. `*takes` becomes false if the server takes nothing. */
+ * the folder. Sets `*takes` to false if the server takes nothing, otherwise to true. */
 void crn_spool_send(const char *folder, crn_database *database, bool *takes);
 
-/* Merges captures while all together have more than `keep` bytes. */
+/* Merges the oldest captures if all together have more than `keep` bytes. Does nothing if another
+ * process has the folder. */
 void crn_spool_limit(const char *folder, uint64_t keep);
 
 #endif

@@ -229,7 +229,7 @@ bool crn_watch_unlink(const char *path)
 {
     char *labels = crn_fleet_labels_path(path);
     bool good = unlink(path) == 0;
-    if (good || errno == ENOENT) /* the labels are written first: a capture may never have come */
+    if (good || errno == ENOENT) /* labels are written before their capture, which may be missing */
         unlink(labels);
     crn_free(labels);
     return good;

@@ -11,11 +11,12 @@
 #include "fleet.h"
 #include "metrics.h"
 
-/* A capture. It is the same file while its inode and, once finished, its size and time agree. */
+/* A capture. A file of its name is still this capture if it has the inode in `info` and, once
+ * finished, also the size and time of modification. */
 typedef struct crn_watched {
-    char *name; /* file name in the folder */
-    struct stat info;
-    crn_push_state *state;
+    char *name;                /* file name in the folder */
+    struct stat info;          /* as of the last scan */
+    crn_push_state *state;     /* what was sent; NULL: nothing, or all */
     crn_metrics_lines metrics; /* as of the last sending */
     bool finished;             /* all of it was sent, and it cannot grow */
     bool begun;                /* the database may show a part of it */
@@ -56,16 +57,17 @@ uint64_t crn_watched_size(const crn_watched *capture);
 uint64_t crn_watch_size(const crn_watch *watch);
 /* Returns the path of a capture; free it with crn_free. */
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
-/* Notes whether the capture changed in this round. One that does not is read less and less often,
- * down to every 32nd round. */
+/* Notes whether the capture changed in this round. A capture that does not change is read less and
+ * less often: up to 32 rounds are skipped. */
 void crn_watched_note(crn_watched *capture, bool changed);
 
 /* Moves a capture that the server refuses into the folder `refused`, so that it is not sent again,
- * with the server's words in a text file beside it. Prints that. */
+ * and writes `words`, the server's error message, into a text file beside it. Prints that. */
 void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const char *words);
 
-/* Deletes sent captures: those older than `age_s` (0: any age), and the oldest while all captures
- * together have more than `bytes` (0: no limit). Prints what it deletes. */
+/* Sorts the captures by age, the oldest first. Deletes sent ones: those older than `age_s` seconds
+ * (0: none for their age), and the oldest while all captures together have more than `bytes` (0: no
+ * limit). Prints what it deletes. */
 void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes);
 
 #endif
