@@ -140,7 +140,7 @@ void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
         others |= groups->groups[g].kind == CRN_GROUP_OTHER;
         open_ends |= groups->groups[g].open_end;
     }
-    /* One block of all groups is named in the title, not in each row. */
+    /* If all groups have one block, the title names it, not each row. */
     char title[256];
     if (one)
         snprintf(title, sizeof title, "%.100s of %.100s", report->by,

@@ -23,7 +23,8 @@ typedef struct crn_span_source {
 bool crn_span_source_open(crn_span_source *source, const char *path);
 /* Does the same for several captures, merged; source->path is the first. */
 bool crn_span_source_open_all(crn_span_source *source, char *const *paths, size_t count);
-/* Does the same with the samples beside each x.cairn: x.sampled.cairn, if it can be read. */
+/* Does the same, and merges in the samples beside each capture: beside x.cairn, x.sampled.cairn, if
+ * that can be read. */
 bool crn_span_source_open_sampled(crn_span_source *source, char *const *paths, size_t count);
 void crn_span_source_close(crn_span_source *source);
 
@@ -55,10 +56,11 @@ enum { CRN_SPANS_ANCESTORS = 100 };
 void crn_words_add(crn_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends "convert_image #3". */
 void crn_words_span(crn_words *words, const crn_span_source *source, uint32_t span);
-/* Appends " image=foo.jpg width=640". */
+/* Appends "  image=foo.jpg  width=640". */
 void crn_words_attributes(crn_words *words, const crn_span_source *source, uint32_t span);
 /* Appends "main → foo #3 → convert_image"; "→*" stands for a hand-off. */
 void crn_words_path(crn_words *words, const crn_span_source *source, uint32_t span);
+/* Returns true if the span, or an ancestor on its path, was handed off. */
 bool crn_words_has_handoff(const crn_span_source *source, uint32_t span);
 
 #endif

@@ -23,9 +23,9 @@ typedef struct crn_spans_report {
     const uint8_t *kept; /* by block; NULL: all */
     crn_spans_view view;
     crn_span_sort sort;
-    uint32_t top, slowest;         /* UINT32_MAX: all */
-    const crn_span_table *table;   /* of blocks, if computed; or NULL */
-    const crn_span_parts *longest; /* `slowest` or more slowest spans, if computed; or NULL */
+    uint32_t top, slowest;       /* limits on rows and on slowest spans or gaps; UINT32_MAX: all */
+    const crn_span_table *table; /* of blocks, if computed; or NULL */
+    const crn_span_parts *longest; /* the slowest spans, at least `slowest`, if computed; or NULL */
     crn_missing missing;           /* with CRN_SPANS_VIEW_MISSING */
     crn_span_groups groups;        /* with CRN_SPANS_VIEW_GROUPS */
     const char *by;                /* the argument of --by */
@@ -36,11 +36,11 @@ typedef struct crn_spans_report {
 int crn_spans_spread(FILE *out, const char *path, const char *block, crn_span_sort sort,
                      uint32_t top, bool json);
 
-/* Returns the name at the end of row number `at`. */
+/* Returns the name at the end of row number `at`, valid until the next call. */
 typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
                                                  const void *context, const crn_span_row *row,
                                                  uint32_t at);
-/* Prints the first `shown` rows, and the histograms' scale below. */
+/* Prints the first `shown` rows, and the histograms' scale below. Passes `context` to `name`. */
 void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_table *spans,
                     uint32_t shown, const char *title, crn_spans_row_name *name,
                     const void *context);

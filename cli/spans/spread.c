@@ -59,7 +59,8 @@ static uint64_t figure_of(const line *line, crn_span_sort sort)
     }
 }
 
-/* Orders lines: blocks before values of attributes, and those by key; the largest first. */
+/* Orders lines: blocks before values of attributes, values by key; then the largest figure first.
+ */
 static int compare_lines(const void *left, const void *right)
 {
     const line *a = left, *b = right;
@@ -96,7 +97,8 @@ static void choose_lines(view *view, const char *block, crn_span_sort sort)
         qsort(view->lines, view->count, sizeof *view->lines, compare_lines);
 }
 
-/* Sums bars into bins whose bounds, as in the table of spans, grow by a constant factor. */
+/* Sums the histograms' bars into bins whose bounds, as in the table of spans, grow by a constant
+ * factor. */
 static void fill_bins(view *view)
 {
     double low = 0x1p62, high = 1;
