@@ -89,7 +89,7 @@ int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *cho
         }
         const crn_top_needs needs = {choice->view, &options->deadlines};
         crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL, needs, names);
-        if (!next.profile) { /* what cannot be read now may be complete next time */
+        if (!next.profile) { /* ends at the first snapshot that cannot be read */
             status = crn_cli_fail("%s", next.problem);
             crn_top_look_free(&next);
             break;

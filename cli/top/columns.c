@@ -22,7 +22,7 @@ typedef enum column_kind {
     INCLUSIVE_TOTAL,
     CALLS_TOTAL,
     STRANDS,
-    SPANS, /* number of spans; the following kinds are times, MISSED a number */
+    SPANS, /* number of spans; the following kinds are times, except MISSED, a number */
     MEDIAN,
     P99,
     LONGEST,
@@ -147,7 +147,7 @@ void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice
 static void put_share(crn_pen *pen, uint64_t part, uint64_t whole)
 {
     double percent = crn_percent(part, whole);
-    /* tells a rounded 0 from none */
+    /* tells a share that is rounded to 0 from none */
     const char *text = !part ? "-" : percent < 0.05 ? "0.0" : NULL;
     char figure[32];
     if (!text)

@@ -27,9 +27,10 @@ typedef struct screen {
     crn_top_look look;
     crn_top_rows rows;
     crn_top_history history;
-    bool asked; /* a snapshot is requested and not yet taken over */
-    double taken_at, next_at, every;
-    double spent; /* processor seconds of the tool at the request */
+    bool asked;               /* a snapshot is requested and not yet taken over */
+    double taken_at, next_at; /* of the last and the next snapshot: CLOCK_MONOTONIC, seconds */
+    double every;             /* seconds between snapshots */
+    double spent;             /* processor seconds of the tool at the request */
     uint64_t looks;
     int signals;
     uint32_t page; /* rows that fit */
@@ -254,7 +255,7 @@ static void accept_look(screen *screen, crn_top_look *found)
         crn_top_history_add(&screen->history, found);
     }
     remake(screen);
-    /* reading, making rows and drawing */
+    /* processor seconds since the request: for reading, and for making rows */
     double cost = crn_cli_clock_s(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
     screen->every = crn_top_wait(screen->choice, cost);
     second &= screen->every <= screen->choice->delay && screen->every > SECOND_LOOK;

@@ -39,8 +39,8 @@ static double since_change(const crn_profile *profile, const struct stat *file)
     return age > 0 ? age : 0;
 }
 
-/* Finds the program's state: it runs if its recorded time advances. Only otherwise checks the
- * process. */
+/* Finds the program's state. The program runs if its recorded time advances; only if it does not,
+ * checks the process. */
 static void set_state(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     const char *state = crn_profile_note(look->profile, "state", "");
@@ -202,8 +202,9 @@ static void compare(crn_top_look *look, const crn_top_look *before)
     copy_lanes(&look->lanes_before, &before->lanes);
 }
 
-/* Replaces addresses by functions after the difference was computed on addresses: which functions a
- * path of addresses becomes depends on all of the profile. */
+/* Replaces addresses by functions. The difference was computed before, on addresses: which
+ * functions a path of addresses becomes depends on the whole profile, so that paths of two
+ * snapshots need not match. */
 static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool lines)
 {
     if (!crn_symbols_wanted(look->profile))
@@ -227,7 +228,7 @@ static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool li
     }
 }
 
-/* Returns the processor time of ended child processes, which read files. */
+/* Returns the processor seconds of ended child processes, which read symbols. */
 static double helpers_so_far(void)
 {
     struct rusage use = {0};

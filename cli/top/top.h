@@ -41,7 +41,7 @@ typedef enum crn_top_state {
     CRN_TOP_WAITING, /* the file does not exist yet */
     CRN_TOP_RUNNING,
     CRN_TOP_SUSPENDED, /* the program was stopped by a signal */
-    CRN_TOP_STOPPED,   /* recording stopped */
+    CRN_TOP_STOPPED,   /* the program ended; recording had stopped before */
     CRN_TOP_ENDED,
     CRN_TOP_KILLED,    /* the program ended without closing the file */
     CRN_TOP_UNREADABLE /* the last good snapshot is still shown */
@@ -93,19 +93,21 @@ typedef struct crn_top_look {
     uint64_t taken_ns;         /* CLOCK_MONOTONIC, halfway through reading */
     double interval;           /* seconds since the previous snapshot; 0: the first of this run */
     crn_profile *profile;      /* NULL: nothing was read */
-    crn_profile *read;         /* as recorded, if `profile` has functions for addresses; or NULL */
+    crn_profile *read;         /* as recorded, if `profile` has functions in place of addresses; or
+                                  NULL */
     crn_symbols_place *places; /* by block of `read` */
     uint64_t *gained[CRN_METRIC_MAX]; /* source view: by block of `read`, new self cost */
-    crn_since since;                  /* difference of `profile` */
-    crn_lanes lanes, lanes_before;
-    crn_top_spans *spans; /* with CRN_TOP_SPANS; otherwise NULL */
-    char children[256];   /* file names of the captures of forked children */
-    double cost;          /* processor seconds of this snapshot */
-    double helpers;       /* part of `cost` in child processes that read files */
-    uint64_t samples;     /* number of samples since the previous snapshot */
-    bool here;            /* the process runs on this machine */
+    crn_since since;                  /* difference of `profile` to the previous snapshot's */
+    crn_lanes lanes, lanes_before; /* with CRN_TOP_LANES; lanes_before: the previous snapshot's */
+    crn_top_spans *spans;          /* with CRN_TOP_SPANS; otherwise NULL */
+    char children[256];            /* file names of the captures of forked children */
+    double cost;                   /* processor seconds of this snapshot */
+    double helpers;                /* part of `cost` in child processes that read symbols */
+    uint64_t samples;              /* number of samples since the previous snapshot */
+    bool here;                     /* the process runs on this machine */
     double cpu;           /* processors used since the previous snapshot; below 0: unknown */
-    double cpu_s, cpu_at; /* processor seconds so far, below 0: unknown; CLOCK_MONOTONIC */
+    double cpu_s, cpu_at; /* the program's processor seconds so far, below 0: unknown; when they
+                             were read, CLOCK_MONOTONIC */
 } crn_top_look;
 
 void crn_top_look_free(crn_top_look *look);
@@ -120,16 +122,17 @@ typedef struct crn_top_looker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool wanted, ending; /* these and the members below: under the lock */
+    bool wanted, ending; /* these and the members down to `done`: under the lock */
     crn_top_needs needs;
     const crn_top_look *before;
     crn_top_look found;
-    bool done;
+    bool done; /* `found` has a snapshot that was not taken yet */
     const char *path;
     crn_symbols_cache *names; /* only the thread uses it */
     int event;                /* readable when a snapshot is available */
 } crn_top_looker;
 
+/* Starts the thread. Returns false if there is no thread or descriptor. */
 bool crn_top_looker_start(crn_top_looker *looker, const char *path);
 /* Requests a snapshot, one at a time. `before` must not change until the snapshot is available. */
 void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_needs needs);
@@ -195,7 +198,8 @@ typedef struct crn_top_row {
     uint64_t cycles; /* calls that came back over a cycle */
     uint64_t bars;   /* of a tree: bit l is set if siblings follow at level l, up to 62 */
     uint32_t level;
-    bool last, only; /* as in profile/tree.h */
+    bool last, only; /* of a tree: last of its siblings; has no siblings, and is drawn at its
+                        parent's level */
     bool open, leaf;
 } crn_top_row;
 
@@ -204,21 +208,21 @@ typedef struct crn_top_rows {
     uint32_t count;
     uint64_t hidden; /* number of rows beyond the limit */
     uint64_t small;  /* number of contexts of a tree whose share is too small */
-    uint64_t whole;  /* total of the metric, of which shares are */
+    uint64_t whole;  /* total of the metric; shares are shares of it */
     double seconds;  /* length of the interval for rates; 0: figures are totals */
     uint32_t metric;
     const crn_metric_info *info;
     bool calls; /* calls were counted, and are not `metric` */
     crn_top_view view;
-    crn_profile *owned; /* derived profile that rows may point into; or NULL */
-    char *source;       /* text of the source view */
-    const crn_profile *looked_at;
-    char remark[256]; /* why there are no rows, or "" */
+    crn_profile *owned;           /* derived profile that rows may point into; or NULL */
+    char *source;                 /* text of the source view */
+    const crn_profile *looked_at; /* the profile whose figures are shown */
+    char remark[256];             /* why there are no rows, or "" */
 } crn_top_rows;
 
 /* Returns the chosen metric. */
 uint32_t crn_top_metric(const crn_top_look *look, const crn_top_choice *choice);
-/* Sets choice->metric to the next or previous metric with any cost. */
+/* Sets choice->metric to the next (`step` 1) or previous (-1) metric with any cost. */
 void crn_top_metric_step(const crn_top_look *look, crn_top_choice *choice, int step);
 
 /* Makes the rows. Opens and closes contexts of the tree automatically, and lets the cursor follow
@@ -227,6 +231,9 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
 void crn_top_rows_free(crn_top_rows *rows);
 
 /* ---- internal to the model ---- */
+
+/* Adds the rows of the tree of contexts. `totals`: the profile since the start; NULL: no totals.
+ * `upside_down`: `shown` is a tree of callers. */
 void crn_top_tree_rows(crn_top_rows *rows, const crn_profile *shown, const crn_profile *totals,
                        crn_top_choice *choice, bool upside_down);
 void crn_top_span_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
@@ -282,7 +289,7 @@ typedef struct crn_top_history {
     unsigned run;
     uint32_t count; /* number of snapshots, at most CRN_TOP_HISTORY */
     double cpu[CRN_TOP_HISTORY];
-    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* a second; of a level its value */
+    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* by metric, a second; of a level its value */
 } crn_top_history;
 
 void crn_top_history_add(crn_top_history *history, const crn_top_look *look);

@@ -129,8 +129,8 @@ static int compare_children(const void *left, const void *right)
     return CRN_ORDER(b->order, a->order) ?: CRN_ORDER(a->context, b->context);
 }
 
-/* Returns the sort key of siblings. For rates it is a rounded percentage: equals keep the order of
- * their numbers, so that branches seldom change places. */
+/* Returns the sort key of siblings. For rates it is a rounded percentage: siblings with equal keys
+ * have the order of their context numbers, so that branches seldom change places. */
 static uint64_t order_of(const layout *layout, uint32_t context)
 {
     uint64_t total = layout->totals[context], whole = layout->totals[0];
