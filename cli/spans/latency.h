@@ -28,8 +28,8 @@ typedef struct crn_latency_report {
     crn_latencies latencies;
 
     /* crn_latency_measure sets all that follows. */
-    uint64_t ranks[CRN_LATENCY_SHARES];        /* latencies at crn_latency_shares, ns */
-    uint64_t least, most, sum;                 /* of latencies, ns */
+    /* Latencies at crn_latency_shares; the least, the most and the sum of latencies; ns. */
+    uint64_t ranks[CRN_LATENCY_SHARES], least, most, sum;
     uint64_t ages[CRN_LATENCY_SHARES], oldest; /* ages at crn_latency_shares, and the highest, ns */
     uint32_t missed;                           /* results later than the deadline */
     crn_latency_part *parts;                   /* by block, the longest first */

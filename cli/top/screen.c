@@ -27,10 +27,11 @@ typedef struct screen {
     crn_top_look look;
     crn_top_rows rows;
     crn_top_history history;
-    bool asked;               /* a snapshot is requested and not yet taken over */
-    double taken_at, next_at; /* of the last and the next snapshot: CLOCK_MONOTONIC, seconds */
-    double every;             /* seconds between snapshots */
-    double spent;             /* processor seconds of the tool at the request */
+    bool asked; /* a snapshot is requested and not yet taken over */
+    /* Times of the last and the next snapshot (CLOCK_MONOTONIC); time between snapshots. In
+     * seconds. */
+    double taken_at, next_at, every;
+    double spent; /* processor seconds of the tool at the request */
     uint64_t looks;
     int signals;
     uint32_t page; /* rows that fit */
