@@ -11,8 +11,6 @@
 #include "cli/common/json.h"
 #include "view.h"
 
-/* ---- queries ---- */
-
 /* ---- answers ---- */
 
 /* Runs the answer. Returns its output; free it with free. On an error returns NULL and sets
@@ -122,9 +120,9 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
     char message[1024];
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
-    /* The list of captures changes by itself; opening a file changes it. */
+    /* The list of captures and a database change by themselves; opening a file changes the list. */
     bool cached = answer != crn_view_captures && strcmp(query->route, "open") != 0 &&
-                  strncmp(query->route, "fleet", 5) != 0; /* as does a database */
+                  strncmp(query->route, "fleet", 5) != 0;
     char *key = cached ? key_of(view, query) : NULL;
     if (!kept_find(view, key, &reply)) {
         reply.body = answer_text(view, query, answer, &reply.size, message, sizeof message);

@@ -32,7 +32,7 @@ static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
     enum { FEW = 1 << 22, PART = 4 };
     if (file->trace->span_count <= FEW || count <= file->trace->span_count / PART)
         return;
-    file->no_replay = true; /* in case it is not begun */
+    file->no_replay = true; /* so that a thread does not begin one */
     while (file->preparing)
         pthread_cond_wait(&view->looked, &view->lock);
     crn_view_replay_clear(file);

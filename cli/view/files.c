@@ -34,7 +34,8 @@ static bool is_capture(const char *path)
     return file < 0 || (size == (ssize_t)sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
 }
 
-/* Returns the profile with functions for addresses; keeps `plain`, to which spans refer. */
+/* Returns the profile with functions in place of addresses; `plain` itself if it has none. Keeps
+ * `plain`, to which spans refer. */
 static crn_profile *named(crn_profile *plain)
 {
     crn_profile *profile =
@@ -226,7 +227,7 @@ static crn_view_sums *sums_new(const spans_read *read)
 
 void crn_view_file_look(crn_view *view, crn_view_file *file)
 {
-    prepare_figures(view, file); /* before any reload */
+    prepare_figures(view, file); /* no request reloads the profile before looked_at is true */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     pthread_mutex_lock(&view->lock);
@@ -334,8 +335,8 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     crn_profile *plain = load(file, &error);
     file->read_at = begin;
     if (!plain) {
-        file->left = left; /* another file may have replaced it */
-        file->inode = 0;   /* checks the file again */
+        file->left = left; /* load cleared it; the profile is still the old one */
+        file->inode = 0;   /* the next call tries again, as for a replaced file */
         return;
     }
     if (!last && !file->left && is_same(file->plain, plain)) {

@@ -96,19 +96,19 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
 typedef struct boxes {
     const crn_view_part *part;
     const crn_profile *profile;
-    uint64_t least;
-    uint32_t *row_of;   /* by context: its row + 1; 0: not shown */
-    uint32_t *contexts; /* by row */
-    uint16_t *depths;   /* by row */
-    uint64_t *cycles, *rest;
-    uint32_t *rest_count;
+    uint64_t least;          /* cost from which a context gets a row */
+    uint32_t *row_of;        /* by context: its row + 1; 0: not shown */
+    uint32_t *contexts;      /* by row */
+    uint16_t *depths;        /* by row */
+    uint64_t *cycles, *rest; /* by row: calls that came back; cost of callees without a row */
+    uint32_t *rest_count;    /* by row: number of callees without a row */
     uint32_t count, room;
     uint32_t *numbers; /* by row: its number in the output + 1; 0: too deep */
     uint8_t *used;     /* by block: 1 if a box shows it */
     uint8_t *always;   /* by block: 1 if shown however narrow; NULL: none */
 } boxes;
 
-/* Returns the cost before, scaled for the comparison. */
+/* Returns the context's cost in the run before, scaled for the comparison. */
 static uint64_t before_of(const crn_view_part *part, uint32_t context)
 {
     double scaled = (double)part->others[context] * part->scale;
@@ -165,8 +165,8 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
     all->row_of[context] = ++all->count;
 }
 
-/* Returns, by context below `root`, 1 if it is always shown or contains such a context; NULL if no
- * block is always shown. */
+/* Returns, by context below `root`, 1 if it is always shown or has a context below it that is; NULL
+ * if no block is always shown. Free it with crn_free. */
 static uint8_t *held_of(const boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;

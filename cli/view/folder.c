@@ -29,7 +29,7 @@ static bool make_folder(crn_view *view)
     return true;
 }
 
-/* Makes the path of an upload's own folder, as several uploads may have one name. */
+/* Makes the path of an upload's own folder, as several uploads may have the same name. */
 static void folder_of(const crn_view *view, unsigned number, char path[PATH_SIZE])
 {
     snprintf(path, PATH_SIZE, "%s/%u", view->uploads, number);

@@ -388,8 +388,8 @@ static uint32_t match_blocks(const crn_profile *profile, const char *text, uint8
     return count;
 }
 
-/* Returns the cost of all contexts with one of the blocks on their path, each once. `*self`: self
- * cost. */
+/* Returns the self cost of all contexts with one of the blocks on their path, each counted once.
+ * Sets `*self` to that of the contexts of the blocks themselves. */
 static uint64_t cost_of_blocks(const crn_report *report, const uint8_t *matches,
                                const uint8_t *kept, uint64_t *self)
 {

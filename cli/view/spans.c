@@ -54,7 +54,7 @@ static crn_spans_report report_of(crn_view *view, crn_view_file *file,
     return report;
 }
 
-/* Uses the sums over all spans. */
+/* Takes the table and the slowest spans from the sums over all spans. */
 static void take_sums(crn_spans_report *report, const crn_view_sums *sums)
 {
     report->table = &sums->table;

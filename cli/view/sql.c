@@ -16,7 +16,8 @@
 
 enum { ROWS_DEFAULT = 500, ROWS_MAX = 10000, SECONDS_DEFAULT = 5, SECONDS_MAX = 60 };
 
-/* Stops a query after some seconds, from a thread. */
+/* Stops a query after some seconds, from a thread. `lock` guards `over` (the query has ended by
+ * itself) and `rang` (the thread stopped it). */
 typedef struct alarm_clock {
     crn_query *query;
     pthread_t thread;

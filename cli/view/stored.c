@@ -17,9 +17,10 @@
 #include "profile/profile.h"
 #include "view.h"
 
-/* Limits. */
+/* Limits: bars of the timeline, single spans, blocks with answers of their own, points of
+ * iterations, rows of tables, bytes of sources. */
 enum { BARS = 16000, SPANS = 2000, BLOCKS = 12, POINTS = 2000, ROWS = 200, SOURCES = 3 << 19 };
-enum { MANY = 1 << 20, FEW_BLOCKS = 2 };
+enum { MANY = 1 << 20, FEW_BLOCKS = 2 }; /* with more spans than MANY, FEW_BLOCKS are explained */
 
 /* ---- spans ---- */
 
@@ -35,7 +36,8 @@ static void put_answer(FILE *out, crn_view *view, const char *name, crn_view_ans
         fputs("null", out);
 }
 
-/* Prints an object with a member for each block: the answer to `key`=BLOCK. */
+/* Prints an object with a member for each of the first `most` blocks: the answer to a query with
+ * the items `key`=`sign`BLOCK and `other`. */
 static void put_by_block(FILE *out, crn_view *view, const crn_span_table *table,
                          crn_view_answer *answer, const char *key, const char *sign,
                          crn_view_item other, uint32_t most)
@@ -107,7 +109,7 @@ static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
     put_by_block(out, view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
                  BLOCKS);
     fputs(",\n\"explain\":", out);
-    bool many = file->trace->span_count > MANY; /* each takes seconds */
+    bool many = file->trace->span_count > MANY; /* each explanation takes seconds */
     put_by_block(out, view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
                  many ? FEW_BLOCKS : BLOCKS);
 }

@@ -26,9 +26,9 @@ enum {
     CRN_VIEW_QUERY_MAX = 8192, /* limit on the length of an address */
     CRN_VIEW_ITEMS_MAX = 64,   /* limit on items of a query */
     CRN_VIEW_FILES_MAX = 16,
-    CRN_VIEW_LONGEST = 1000,
-    CRN_VIEW_KEPT = 32,            /* limit on cached answers, */
-    CRN_VIEW_KEPT_SIZE = 4 << 20,  /* and on their size in all, in bytes */
+    CRN_VIEW_LONGEST = 1000,       /* limit on slowest spans, and on gaps, in the sums */
+    CRN_VIEW_KEPT = 32,            /* limit on cached answers */
+    CRN_VIEW_KEPT_SIZE = 4 << 20,  /* limit on the bytes of all cached answers */
     CRN_VIEW_UPLOAD_MAX = 1 << 30, /* limit on the bytes of an uploaded file */
 };
 
@@ -73,8 +73,8 @@ typedef enum crn_view_sum {
 typedef struct crn_view_sums {
     unsigned done; /* number of available sums: those of crn_view_sum below it */
     crn_span_table table;
-    crn_span_parts slowest;   /* CRN_VIEW_LONGEST slowest spans, */
-    crn_missing missing;      /* and as many gaps */
+    crn_span_parts slowest;   /* at most CRN_VIEW_LONGEST spans */
+    crn_missing missing;      /* missing time, with at most CRN_VIEW_LONGEST gaps */
     crn_profile *tree;        /* contexts of all spans */
     uint32_t open;            /* number of open spans */
     uint32_t first;           /* block whose iterations the page shows first */
@@ -91,14 +91,14 @@ typedef struct crn_view_transformed {
 
 typedef struct crn_view_file {
     const char *path;
-    crn_profile *profile; /* with functions for addresses */
+    crn_profile *profile; /* with functions in place of addresses */
     crn_profile *plain;   /* as recorded, which spans refer to; may equal `profile` */
     crn_trace *trace;     /* NULL until requested */
     crn_spans *spans;
     crn_chart *chart;
     crn_counter_tracks *counters;
     crn_view_sums *sums;     /* NULL: no spans yet */
-    bool no_replay;          /* no replay in advance */
+    bool no_replay;          /* the thread that prepares the file makes no replay */
     bool replay_wanted;      /* a request waits for the replay */
     bool preparing;          /* a thread computes sums or a replay: spans must not be replaced */
     crn_view_part span_part; /* contexts of chosen spans */
@@ -115,7 +115,7 @@ typedef struct crn_view_file {
     double read_at, cost;    /* seconds: time of reading (CLOCK_MONOTONIC); its duration */
     struct timespec changed; /* modification time as of reading */
     uint64_t inode;
-    uint64_t totals[CRN_METRIC_MAX];
+    uint64_t totals[CRN_METRIC_MAX]; /* by metric */
 } crn_view_file;
 
 /* A cached answer. */
@@ -142,8 +142,8 @@ typedef struct crn_view {
     unsigned upload_count;
     struct crn_database *fleet; /* database of --fleet; NULL: none */
     atomic_uint readers;        /* number of threads that read spans */
-    pthread_mutex_t lock;
-    pthread_cond_t looked; /* signalled when spans, sums or a replay are ready */
+    pthread_mutex_t lock;       /* held while a request is answered */
+    pthread_cond_t looked;      /* signalled when spans, sums or a replay are ready */
 } crn_view;
 
 /* ---- requests ---- */
@@ -169,34 +169,34 @@ bool crn_view_number(const crn_view_query *query, const char *key, uint64_t othe
 /* Returns the file with the number "file". On an error prints a message and returns NULL. */
 crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query);
 
-/* ---- files ---- */
+/* ---- files: functions that wait are called with view->lock held, and release it meanwhile ---- */
 
 /* Reads a file. On an error prints a message and returns false. */
 bool crn_view_file_read(crn_view_file *file);
-/* Reloads a file that its program still writes, but not too often; once when the program has ended;
- * and when another file has replaced it. */
+/* Reloads a file that its program still writes, but not too often; once more when the program has
+ * ended; and when another file has replaced it. Waits until no thread prepares the file. */
 void crn_view_file_renew(crn_view *view, crn_view_file *file);
 /* Returns the state as a report does, but a file counts as running until it is reloaded. */
 crn_report_state crn_view_file_state(const crn_view_file *file);
 void crn_view_file_close(crn_view_file *file);
-/* Reads a file's spans and computes figures. Locks view->lock. */
+/* Reads a file's spans and computes figures. Locks view->lock, which the caller must not hold. */
 void crn_view_file_look(crn_view *view, crn_view_file *file);
 /* Starts a thread that calls crn_view_file_look for the files from number `first` on. Returns 0 or
  * an errno. */
 int crn_view_files_look(crn_view *view, size_t first);
 /* Waits until spans are read. If there are none, prints why and returns false. */
 bool crn_view_file_spans(crn_view *view, crn_view_file *file);
-/* Returns the sums of a file with spans, once `sum` and those before it are computed. */
+/* Waits until `sum` and those before it are computed. Returns the sums of a file with spans. */
 const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file, crn_view_sum sum);
 /* Computes sum number `done`; the caller then increments `done`. */
 void crn_view_sums_add(crn_view_sums *sums, const crn_spans *spans, const crn_profile *profile);
 void crn_view_sums_free(crn_view_sums *sums);
-/* Prints the explanation of a block's spans: of all, or of a choice's. With a view, frees the
- * replay first if both would need too much memory. `view` and `choice` may be NULL. */
+/* Prints the explanation of a block's spans: of all, or of a choice's. With a view, first waits for
+ * the replay and frees it if both would need too much memory. `view` and `choice` may be NULL. */
 void crn_view_explanation_write(FILE *out, crn_view *view, crn_view_file *file, uint32_t block,
                                 const crn_view_choice *choice);
 /* Explains blocks with so many spans that a request would take long, into `explained`; stops if a
- * request waits for the replay. */
+ * request waits for the replay. Locks view->lock. */
 void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
 /* Sets `*choice` to the query's chosen spans; NULL without a choice. On an error prints why,
  * returns false. */
@@ -213,7 +213,7 @@ typedef struct crn_view_window {
 bool crn_view_window_of(const crn_view_file *file, const crn_view_choice *choice,
                         const crn_view_query *query, uint32_t pixels, uint32_t most,
                         crn_view_window *window);
-/* Returns the file's replay: waits for it, or makes it. */
+/* Returns the file's replay: waits if a thread may be making it, and makes it if there is none. */
 const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file);
 crn_replay *crn_view_replay_make(const crn_view_file *file);
 void crn_view_replay_clear(crn_view_file *file);
@@ -239,8 +239,8 @@ crn_view_answer crn_view_sql, crn_view_schema;
 uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t most,
                                   uint32_t *count);
 
-/* Sets up the report for the query's file, focus, exclusions, transforms and metric. In any case
- * call crn_view_report_end afterwards. */
+/* Sets up the report for the query's file, focus, exclusions, transforms and metric. On an error
+ * prints a message and returns false. In any case call crn_view_report_end afterwards. */
 bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_report *report,
                            crn_view_file **file);
 void crn_view_report_end(crn_report *report);
@@ -260,7 +260,7 @@ char *crn_view_source_text(const crn_view *view, const char *name, size_t *size,
 
 /* Prints a part's boxes for "root" and "width". On an error prints a message and returns false. */
 bool crn_view_write_part(FILE *out, const crn_view_part *part, const crn_view_query *query);
-/* Returns, by block of `made`, its number in `profile`, from which that was made. Free it with
+/* Returns, by block of `made`, its number in `profile`, from which `made` was derived. Free it with
  * crn_free. */
 uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made);
 
@@ -308,15 +308,17 @@ bool crn_view_upload_open(crn_view *view, const char *path);
 
 /* Opens the sum of the newest service's runs as a file. On an error prints why, returns false. */
 bool crn_view_fleet_begin(crn_view *view);
-/* Answer with the database's services and metrics; with a question's result; with a comparison;
- * after opening a run, or the sum of several, as one more file. */
+/* Answers with the database's services and metrics. */
 bool crn_view_fleet(FILE *out, crn_view *view, const crn_view_query *query);
+/* Answers with a question's result. */
 bool crn_view_fleet_ask(FILE *out, crn_view *view, const crn_view_query *query);
+/* Answers with a comparison of two groups of runs. */
 bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query);
+/* Opens a run, or the sum of several, as one more file, and answers with its number. */
 bool crn_view_fleet_open(FILE *out, crn_view *view, const crn_view_query *query);
 
-/* A file that the page sends. Begin and add never fail; end answers with the file's number, or with
- * the error. */
+/* A file that the page sends. crn_view_upload_begin and _add keep an error; _end answers with the
+ * file's number, or with the error. _end and _abort free the upload. */
 typedef struct crn_view_upload crn_view_upload;
 crn_view_upload *crn_view_upload_begin(crn_view *view, const char *name);
 void crn_view_upload_add(crn_view_upload *upload, const char *data, size_t size);
