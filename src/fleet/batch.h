@@ -36,7 +36,8 @@ struct crn_push_batch {
     uint64_t rows, bytes; /* sent so far */
     crn_interning *known; /* blocks and shapes whose rows are in the batch */
     uint32_t known_count;
-    bool mute;               /* a query failed: the user may only insert, or the server is away */
+    bool mute; /* ask nothing, as a query failed: the user may only insert, or the server
+                  is away */
     crn_push_state **states; /* of the captures in the batch */
     size_t state_count, state_room;
 };

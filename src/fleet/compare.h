@@ -2,10 +2,11 @@
  *
  * compare.h - finds differences between two groups of runs that are larger than the noise.
  *
- * Times of a run are divided by its slowness first, so that a slow machine is no regression: the
- * median, over unchanged functions, of a function's time divided by its mean (Anders and Huber
- * 2010, median of ratios). Each function then gets Welch's t-test. Holm's method adjusts the p
- * values, so that with probability 95 % no function is blamed by chance.
+ * Times of a run are divided by its slowness first, so that a slow machine is no regression. The
+ * slowness is the median, over unchanged functions, of a function's time in the run divided by its
+ * mean over all runs (Anders and Huber 2010, median of ratios). Each function then gets Welch's
+ * t-test. Holm's method adjusts the p values, so that with probability 95 % no function is blamed
+ * by chance.
  */
 #ifndef CRN_FLEET_COMPARE_H
 #define CRN_FLEET_COMPARE_H

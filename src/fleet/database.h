@@ -39,7 +39,7 @@ bool crn_database_insert(crn_database *database, const char *into, const crn_row
                          crn_error *error);
 
 /* Runs a query. `*answer` is in ClickHouse's RowBinary format; free it with crn_answer_free, also
- * after an error. `answer` may be NULL. */
+ * after an error. `answer` is NULL for statements without an answer, such as CREATE. */
 bool crn_database_query(crn_database *database, const char *sql, crn_answer *answer,
                         crn_error *error);
 

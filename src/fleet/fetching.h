@@ -15,12 +15,12 @@
 typedef struct crn_fetching {
     crn_database *database;
     crn_error *error;
-    crn_fleet_id run, folded;
+    crn_fleet_id run, folded;       /* the run; its block [folded] */
     const crn_fleet_filter *filter; /* of the runs to add up; NULL: only `run` */
     char *service;
-    uint8_t level;
-    uint32_t contexts, histograms;
-    uint64_t spans, length;
+    uint8_t level;                  /* of the division of contexts into parts (pushing.h) */
+    uint32_t contexts, histograms;  /* numbers of them */
+    uint64_t spans, length;         /* number of spans; ns, the last recorded moment of spans */
     uint64_t lost[CRN_LOST_COUNTS]; /* the column `lost` of `runs` */
     uint64_t *origins;              /* by lane; owned */
     uint32_t lane_count;

@@ -3,8 +3,8 @@
  * ids.h - ids of blocks, contexts and runs: hashes of their content by XXH3, 128 bits.
  *
  * Equal blocks of two captures have equal ids, so machines need not agree on numbers, and a row
- * that is sent twice is the same row. The hash need not be cryptographic: who may insert rows can
- * insert false ones without a collision.
+ * that is sent twice is the same row. The hash need not be cryptographic: whoever may insert rows
+ * needs no collision to insert false ones.
  */
 #ifndef CRN_FLEET_IDS_H
 #define CRN_FLEET_IDS_H

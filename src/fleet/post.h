@@ -17,9 +17,9 @@ typedef struct crn_post crn_post;
 crn_post *crn_post_open(const char *address, const char *header, unsigned retry_s);
 void crn_post_close(crn_post *post);
 
-/* Posts a body to address + path, gzipped; as it is if `packed`, which means that it is gzipped
- * already. Retries with growing pauses while the server is away or overloaded (429, 502, 503,
- * 504). */
+/* Posts a body to address + path, gzipped unless it is `packed`: then its format, such as pprof, is
+ * gzipped itself. Retries with growing pauses while the server is away or overloaded (429, 502,
+ * 503, 504). */
 bool crn_post_send(crn_post *post, const char *path, const char *type, const void *body,
                    size_t size, bool packed, crn_error *error);
 

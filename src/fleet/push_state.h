@@ -31,12 +31,12 @@ typedef struct crn_pushed_lane {
 } crn_pushed_lane;
 
 struct crn_push_state {
-    uint8_t level;
+    uint8_t level; /* of the division of contexts into parts (pushing.h) */
     struct crn_pushed_hashes {
         crn_fleet_id *hashes; /* by number: of the last row that was sent */
         size_t count;
     } tables[CRN_PUSHED_TABLES];
-    uint32_t lane_count, edge_count;
+    uint32_t lane_count, edge_count; /* edge_count: of the edges between spans that were sent */
     crn_pushed_lane *lanes;
 };
 

@@ -18,10 +18,11 @@ typedef struct crn_pushing {
     uint16_t day;      /* days since 1970 */
     uint32_t started;  /* seconds since 1970 */
     uint32_t at;       /* seconds since 1970 when the capture was last recorded into */
-    uint64_t recorded; /* ns that the run recorded until `at`. Of two rows of one key the one with
-                          more counts, so no clock of a machine matters */
-    uint8_t level; /* contexts are divided into 1 << level parts, by the first bits of their ids */
-    uint64_t done, total;
+    uint64_t recorded; /* ns recorded until `at`. Of two rows with one key, the database keeps the
+                          one with the larger value, so that no machine's clock matters */
+    uint8_t level;     /* contexts are divided into 1 << level parts, by the first bits of their
+                          ids */
+    uint64_t done, total; /* of the progress: contexts and spans */
     crn_fleet_ids ids;
 } crn_pushing;
 
@@ -35,8 +36,8 @@ static inline bool crn_pushing_has(const crn_profile *profile, uint32_t metric)
 /* Begins a row of the table with the columns service, day, run. Returns the table's rows. */
 crn_rows *crn_pushing_row(const crn_pushing *pushing, crn_batch_table table);
 
-/* Ends the row that began at `start`. Keeps it if it differs from the last row of its number, and
- * adds the column `recorded` if `dated`; otherwise removes it. */
+/* Ends the row that began at `start`. Removes it if it equals the last row of its number; otherwise
+ * keeps it, with the column `recorded` if `dated`. */
 void crn_pushing_end(crn_pushing *pushing, crn_rows *rows, size_t start, crn_pushed_table table,
                      size_t number, bool dated);
 

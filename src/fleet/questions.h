@@ -41,9 +41,9 @@ typedef struct crn_question {
     void (*sql)(crn_sql *sql, const crn_question_about *about);
 } crn_question;
 
-/* runs: newest first. top: functions by cost over all runs. Cost of a function, or of everything:
- * trend, by version; history, by run; hours, by hour. spans: durations by name. heat: numbers of
- * spans by time and duration, with the run of each longest span. slowest: single spans. */
+/* runs: newest first. top: functions by cost over all runs. trend, history, hours: the cost of a
+ * function, or of everything, by version, by run, by hour. spans: durations by name. heat: numbers
+ * of spans by time and duration, each with the run of its longest span. slowest: single spans. */
 extern const crn_question crn_questions[];
 extern const size_t crn_question_count;
 

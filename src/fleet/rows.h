@@ -53,7 +53,7 @@ crn_fleet_id crn_answer_id(crn_answer *answer);
 uint64_t crn_answer_length(crn_answer *answer, size_t least);
 /* Returns a text of `*length` bytes, not NUL-terminated, valid until crn_answer_free. */
 const char *crn_answer_text(crn_answer *answer, size_t *length);
-/* Reads a text, and returns its only copy. */
+/* Reads a text, and returns the interned one, which `texts` owns. */
 const char *crn_answer_intern(crn_answer *answer, crn_interning *texts);
 /* Reads a text. Returns a NUL-terminated copy, up to the text's first NUL; free it with
  * crn_free. */

@@ -21,6 +21,8 @@ typedef struct crn_schema_options {
 /* Gets each statement, in order. Returns false to stop. */
 typedef bool crn_schema_statement(void *data, const char *sql, crn_error *error);
 
+/* Makes the statements that create the database and its tables, and passes each to `statement`.
+ * Returns false if `statement` did, or if the cluster's name is invalid. */
 bool crn_schema_each(const char *database, const crn_schema_options *options,
                      crn_schema_statement *statement, void *data, crn_error *error);
 
