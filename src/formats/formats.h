@@ -106,6 +106,7 @@ bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, ui
 #ifndef CRN_EXPORT_FRAMES_MAX
 #define CRN_EXPORT_FRAMES_MAX ((uint64_t)1 << 32)
 #endif
+/* Returns false and sets `*error` above the limit. */
 bool crn_export_check_size(const crn_profile *profile, const char *format, crn_error *error);
 
 /* Returns the notes to export, sorted by key, without those that every capture has and, if `times`
@@ -120,7 +121,8 @@ bool crn_export_failed(crn_error *error, int reason);
 
 /* ---- shared by readers ---- */
 
-/* Calls `read` for each line, from the begin, until it returns false. */
+/* Calls `read` for each line, from the begin, until it returns false. Returns false on an error,
+ * and if `read` did. */
 typedef bool crn_format_line(void *data, char *line, size_t length, crn_error *error);
 bool crn_import_lines(crn_source *source, const crn_import_options *options, crn_format_line *read,
                       void *data, crn_error *error);

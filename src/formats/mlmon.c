@@ -27,8 +27,9 @@ typedef struct reader {
     crn_error *error;
     crn_profile_builder *builder;
     crn_mlmon_names *names;
-    uint32_t metric, stack, collector;
-    uint64_t unit;
+    uint32_t metric, stack, collector; /* metrics: self cost; cost on the stack, without and with
+                                          garbage collection */
+    uint64_t unit;                     /* of a figure, in the metric's unit */
     bool has_stack, split;
 } reader;
 

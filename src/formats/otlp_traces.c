@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * OTLP traces in protobuf: the spans, ids and links that otlp.c writes as JSON, and the attributes
- * except cairn.handed_off and cairn.cpu_ns.
+ * OTLP traces in protobuf: the spans, ids, links and attributes that otlp.c writes as JSON. Names
+ * of attributes may repeat here.
  */
 #include <cairn/span.h>
 #include <string.h>
@@ -147,8 +147,7 @@ static bool hand_on(const writer *writer, uint32_t process, Otlp__Span **spans, 
     crn_otlp_add_text(&attributes, "process.command_line",
                       writer->timeline->process_names[process]);
     if (writer->trace->process_count && writer->trace->processes[process].number)
-        crn_otlp_add_integer(&attributes, "process.pid",
-                             writer->trace->processes[process].number);
+        crn_otlp_add_integer(&attributes, "process.pid", writer->trace->processes[process].number);
     scope.name = (char *)(uintptr_t) "cairn";
     scope.version = (char *)(uintptr_t)CAIRN_VERSION;
     scoped.scope = &scope;

@@ -127,8 +127,8 @@ static bool arrives_at_end(const writer *writer, const crn_arrow *arrow)
     return arrow->kind == CRN_ARROW_WAITS && !writer->trace->spans[arrow->to].open;
 }
 
-/* Adds the arrows of a span's begin or end. All leave at a begin: viewers join flow events of one
- * id in the order of time, so an arrow must leave before it arrives. */
+/* Adds the arrows of a span's begin or end. Each arrow leaves at the begin of its span: viewers
+ * join flow events of one id in the order of time, so an arrow must leave before it arrives. */
 static void put_flows(writer *writer, Perfetto__Protos__TrackEvent *event, uint32_t span, bool end)
 {
     const crn_timeline *timeline = writer->timeline;

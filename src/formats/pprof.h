@@ -81,6 +81,8 @@ typedef struct crn_pprof_reader {
     int64_t began, duration; /* nanoseconds; 0 if not known */
     int64_t default_type;    /* index of a string */
     bool own;                /* written by cairn */
+    /* Numbers: samples; and, for warnings, values below 0, frames without a function or location,
+     * samples with labels, types beyond CRN_METRIC_MAX. */
     uint64_t samples, negative, missing, labelled, lost_types;
 } crn_pprof_reader;
 

@@ -182,7 +182,7 @@ const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number)
     return (const char *)reader->text.items + ((const size_t *)reader->strings.items)[number];
 }
 
-/* Items of all tables begin with their id. */
+/* Functions, mappings and locations begin with their id. */
 static int compare_ids(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;

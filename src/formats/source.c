@@ -131,8 +131,8 @@ crn_source *crn_source_open(const char *path, crn_error *error)
         close(descriptor);
         if (copy < 0 && saved == EFBIG) {
             crn_error_set(error, CAIRN_E_LIMIT,
-                          "%s: there is no end to it within %llu MiB; if there is one, write it to "
-                          "a file and import that",
+                          "%s: does not end within %llu MiB; if it ends later, write it to a file "
+                          "and import that",
                           name, (unsigned long long)(CRN_SOURCE_PIPE_MAX >> 20));
             return NULL;
         }

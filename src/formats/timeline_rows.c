@@ -119,9 +119,9 @@ static bool fits(const row_assignment *row_assignment, uint32_t row, uint32_t sp
            spans[row_assignment->top[row]].end >= spans[span].end;
 }
 
-/* Returns a row for the span: if it nests there, its parent's or, for work handed off from another
- * lane, `last`, the row of the previous span; otherwise a row without open spans. A strand's first
- * span gets such a row, because an open span may belong to a paused strand. */
+/* Returns a row for the span: its parent's; for work handed off from another lane, `last`, the row
+ * of the previous span. If the span does not nest there, and for a strand's first span, returns a
+ * row without open spans: an open span may belong to a paused strand. */
 static uint32_t choose(row_assignment *row_assignment, uint32_t span, uint32_t last)
 {
     const crn_span *spans = row_assignment->timeline->trace->spans, *its = &spans[span];
