@@ -4,7 +4,7 @@
 import { Block } from "./data";
 
 export interface Box {
-  row: number; // index in the answer; negative: the left-out children of the parent, -row - 1
+  row: number; // index in the answer; negative: stands for the left-out children of row -(row + 1)
   context: number;
   block: Block;
   inclusive: number;
@@ -59,7 +59,7 @@ function boxOf(flame: Flame, row: number[], index: number, parent: Box | null): 
   const before = row[9] || 0, special = isSpecial(block.name);
   return {
     row: index, context: row[1], block, inclusive: row[3], self: row[4], calls: row[5],
-    // fractions of the picture, set by placeBelow
+    // x and width are set by placeBelow
     cycles: row[6], narrow: row[7], before, chance: Boolean(row[10]), size: Math.max(row[3], before * (flame.scale ?? 1)), x: NaN, width: NaN,
     depth: parent ? parent.depth + 1 : 0, parent, children: none, special, held: special,
   };

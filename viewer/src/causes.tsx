@@ -48,7 +48,7 @@ function groupText(group: any): string {
   return value + ": " + time(group.mean) + " (" + count(group.count) + ")";
 }
 
-// In which functions slow spans spend more processor time, by the samples taken in them.
+// Shows in which functions slow spans spend more processor time, by the samples taken in the spans.
 function Functions({ data, has }: { data: any; has: (text: string) => boolean }) {
   if (!data) return null;
   const whole = data.slow - data.typical, rows = data.list.filter((row: any) => has(row.block.name));
@@ -171,8 +171,9 @@ function stepOf(value: number): number {
   return STEPS.reduce((best, _, step) => (far(step) < far(best) ? step : best), 0);
 }
 
-// A value between two steps is shown unchanged; moving the slider sets it to a step. The address is its
-// only state: a copy of it that was updated later would undo a key pressed meanwhile.
+// A value between two steps is shown unchanged; moving the slider sets it to a step. The slider
+// takes its value from the address alone: a copy, updated later, would undo a key pressed
+// meanwhile.
 function Slider({ block, value, set }: { block: Block; value: number; set: (value: number) => void }) {
   const shown = value > 0 && Number.isFinite(value) ? value : 1;
   const text = shown === 1 ? "unchanged" : times(shown) + " × faster";

@@ -63,7 +63,8 @@ function oklch(light: number, chroma: number, hue: number): string {
 
 const cache = new Map<string, string>();
 
-// Blocks of one file get similar hues. Callers that draw many boxes pass `now`.
+// Blocks of one file get similar hues. `now`: true if the theme is dark; callers that draw many
+// boxes ask for it once.
 export function ofBlock(name: string, file: string, now = dark()): string {
   const key = (now ? "1" : "0") + file + "\0" + name;
   let color = cache.get(key);

@@ -74,7 +74,7 @@ export class Server implements Source {
   }
 }
 
-// Reads the list of files now.
+// reload.files reads the list of files now; main.tsx sets it.
 export const reload = { files: async (): Promise<void> => {} };
 
 let source: Source = new Server();

@@ -53,7 +53,8 @@ function blockBefore(profile: Profile, c: number, length: number): number {
   return profile.block[c];
 }
 
-// The callers or callees of a sequence: by context, 1 + the neighbour that it counts for.
+// The callers or callees of a sequence. of: by context, 1 + the block of the neighbour that it
+// counts for; 0: none.
 class Side {
   of: Uint32Array;
   calls: Float64Array;
@@ -164,7 +165,8 @@ const MATCHES = 1000;
 
 // ---- call graph and sources
 
-// Returns the arrows between drawn functions. A pair is a group of contexts: 1 + its number.
+// Returns the arrows between drawn functions. Contexts are grouped by the pair of their parent's
+// block and their own, numbered from 1; 0: not both are drawn.
 function arrowsOf(profile: Profile, metric: string, kept: Kept, drawn: number[]) {
   const totals = totalsOf(profile, metric, kept), { block, parent, callsTree } = profile, most = drawn.length;
   const place = new Int32Array(profile.blocks.length).fill(-1), of = new Uint32Array(profile.count);

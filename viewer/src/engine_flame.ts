@@ -18,6 +18,7 @@ class Tree {
   edges: Edge[] = [];
   private ways = new PairTable();
   private children: number[] = []; // by pair of parent and block
+  // Returns the context to which a call of `block` from `at` leads; a new one if needed.
   child(at: number, block: number, canonical: boolean): number {
     const way = this.ways.add(at, block);
     if (way < this.children.length) return this.children[way];
@@ -89,6 +90,8 @@ function below(profile: Profile, query: Query, kept: Kept): Profile {
   return result;
 }
 
+// Limits on levels of callers: of a focused sequence, and bottom-up. Bottom-up, the least cost that
+// is followed is the total divided by PARTS.
 const ABOVE = 64, UPWARDS = 256, PARTS = 20000;
 
 function above(profile: Profile, query: Query, kept: Kept): Profile {
@@ -131,7 +134,7 @@ class Splitter {
     this.costs = new Float64Array(blocks);
   }
 
-  // Returns the children of a node that was split before, by block.
+  // Returns the children of a node that was split before, by block; null if it was not split.
   private knownOf(node: number): Map<number, number> | null {
     const range = this.ranges.get(node);
     if (!range) return null;

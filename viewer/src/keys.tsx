@@ -83,7 +83,7 @@ function moveRow(by: number): boolean {
   return true;
 }
 
-// After a row is dropped, the focus goes to the next one.
+// Excludes the row's function. The focus then goes to the next row.
 function dropRow(): boolean {
   const at = rowNow(rowsThere()), before = document.activeElement?.closest("tr");
   if (!followIn("a[data-act=drop]")) return false;
@@ -125,7 +125,7 @@ export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => 
       pending.current = !led && event.key === "g";
       if (led) {
         const entry = pages.flat().find((one) => one.key === event.key);
-        // the page has no data
+        // a page without data has no link in the menu
         if (!entry || !document.querySelector(`.menu a[data-page="${entry.page}"]`)) return;
         event.stopPropagation();
         go(to(route, { page: entry.page }));
@@ -140,8 +140,9 @@ export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => 
   }, [route]);
 }
 
-// A new page starts at the top, with the focus on its heading; going back restores the position. If
-// the followed link is gone, the focus does not go back to the first link.
+// A new page starts at the top, with the focus on its heading; going back restores the position.
+// The focus goes to the heading also if the link that was followed is gone, as browsers would begin
+// at the first link.
 export function usePlace(route: Route, ready: boolean): void {
   const followed = useRef(false), before = useRef("");
   useEffect(() => {

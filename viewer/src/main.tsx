@@ -180,7 +180,8 @@ function Crumbs({ place }: { place: Place }) {
   const names = useNames(place, [...new Set(ids)]);
   const name = (id: number) => { const block = names.get(id); return block ? fullName(block) : "#" + id; };
   const narrowed = route.focus.length > 0 || route.drops.length > 0 || transforms.some((one) => one.kind === "focus-file");
-  // The cost of a sequence is that of its last step. Dropped blocks leave a profile of its own.
+  // The cost of a sequence is that of its last step. Without one, the cost is the total of the
+  // flame graph.
   const question = !narrowed ? null : route.focus.length ? "steps" : "flame";
   const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1"], ["root", "0"]], place.file.generation);
   const part: number | undefined = Array.isArray(data) ? data[data.length - 1]?.inclusive : data?.total;

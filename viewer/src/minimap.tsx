@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole run in a strip above the timeline, with the window that the timeline shows. Keys have
-// the timeline itself.
+// The whole run in a strip above the timeline, with the window that the timeline shows. The strip
+// has no keys, as the timeline's keys do the same.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import * as color from "./color";
 import { Items, useAnswer } from "./data";

@@ -71,7 +71,8 @@ export function Drop({ block, place }: { block: Block; place: Place }) {
   );
 }
 
-// What a page shows is a place in the profile as it was before a transform.
+// Returns a page's state without the place that it shows: a place in the profile before a
+// transform.
 export const withoutPlace = (rest: Record<string, string>): Record<string, string> => {
   const { zoom, root, fn, top, ...others } = rest;
   return others;
@@ -97,7 +98,8 @@ export const transformOf = (place: Place, block: Block, kind: TransformKind): st
   });
 };
 
-// Returns the transform of a key; false if the key is another's, or the block has no such.
+// Transforms the profile by a block as the key says. Returns false if no transform has the key, or
+// the block lacks a file for it.
 export function transformByKey(place: Place, block: Block, key: string): boolean {
   const found = (Object.keys(transformWords) as TransformKind[]).find((kind) => transformWords[kind][0] === key);
   if (!found || !block.id || (found.endsWith("-file") && !block.file)) return false;
@@ -201,7 +203,7 @@ export function Card({ title, children, note }: { title: string; children: Compo
 }
 
 // Visible rows are rendered first, the others after a pause. html[data-rest] shows scripts how many
-// are left.
+// lists still lack rows.
 const LEAST = 22, PAUSE = 80; // height of a row in pixels; ms
 const roomFor = (): number => Math.ceil(innerHeight / LEAST);
 let rests = 0;

@@ -6,7 +6,7 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => "&#" + 
 
 export interface Shape { x: number; y: number; width: number; height: number; fill: string; ink: string; text: string; title: string; }
 
-// The picture of the flame graph that was drawn last.
+// Makes the picture of the flame graph that was drawn last; null if the page has none.
 let shapes: (() => { width: number; height: number; all: Shape[] }) | null = null;
 export const setShapes = (make: typeof shapes): void => void (shapes = make);
 export const unsetShapes = (make: typeof shapes): void => { if (shapes === make) shapes = null; };

@@ -21,7 +21,7 @@ export type Kept = Uint8Array | null;
 
 // ---- cached figures
 
-// Figures of a profile, or of a selection of its contexts; they go when it goes.
+// Figures of a profile, or of a selection of its contexts; freed with it.
 interface Figures { totals: Map<string, Float64Array>; own: Map<string, Float64Array>; costs: Map<string, BlockCosts>; }
 
 const figures = new WeakMap<object, Figures>();
@@ -33,6 +33,7 @@ function figuresOf(profile: Profile, kept: Kept): Figures {
   return its;
 }
 
+// Returns the map's entry, made if needed.
 function once<T>(map: Map<string, T>, key: string, make: () => T): T {
   let its = map.get(key);
   if (its === undefined) map.set(key, (its = make()));
@@ -41,7 +42,7 @@ function once<T>(map: Map<string, T>, key: string, make: () => T): T {
 
 const KEPT = 4; // selections, and matchers, of a profile that stay cached
 
-// As above; only the last ones stay.
+// Does the same for a profile's map, in which only the KEPT last used entries stay.
 function recent<T>(all: WeakMap<Profile, Map<string, T>>, profile: Profile, key: string, make: () => T): T {
   let known = all.get(profile);
   if (!known) all.set(profile, (known = new Map()));
@@ -157,7 +158,7 @@ export function outermost(profile: Profile, of: Uint32Array, groups: number): Ui
 
 const outerBlocks = new WeakMap<Profile, Uint8Array>();
 
-// As above, by block; the root belongs to none.
+// Returns by context 1 if no ancestor has the same block; 1 for the root, too.
 function outermostBlocks(profile: Profile): Uint8Array {
   let outer = outerBlocks.get(profile);
   if (!outer) outerBlocks.set(profile, (outer = outermost(profile, profile.block, profile.blocks.length)));

@@ -10,7 +10,7 @@ import { SpanTable } from "./spans_pages";
 
 export interface Range { since: number; until: number; }
 
-// "1000-2000", in nanoseconds.
+// Parses "1000-2000", in nanoseconds. Returns null for other text, and for an empty range.
 export function rangeOf(text: string | undefined): Range | null {
   const found = /^(\d{1,15})-(\d{1,15})$/.exec(text || "");
   const range = found && { since: Number(found[1]), until: Number(found[2]) };

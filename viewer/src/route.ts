@@ -39,7 +39,7 @@ export const wholeText = (text: string | null): string | undefined => (text && /
 const numbers = (text: string): number[] =>
   text.split(".").map(whole).filter((n): n is number => n !== undefined);
 
-// Pages of links from before their names changed: the page, and its order.
+// By former name of a page, as in old links: the page's name now, and the order of its table.
 const FORMER: Record<string, [string, string]> = {
   overall: ["functions", ""], self: ["functions", "self"], sequences: ["paths", ""], sequence: ["callers", ""],
 };
@@ -67,7 +67,7 @@ export function parse(hash: string): Route {
   items.forEach((value, key) => {
     if (!shared.includes(key)) route.rest[key] = value;
   });
-  if (route.rest.sort === "inclusive") route.rest.sort = "total"; // its name before
+  if (route.rest.sort === "inclusive") route.rest.sort = "total"; // old links have the former name
   const former = FORMER[route.page];
   if (former) {
     route.page = former[0];

@@ -35,5 +35,5 @@ export function likelyOf(place: Place, value: number): [number, number] | undefi
   return error ? [Math.max(low, share - reach) * total, Math.min(high, share + reach) * total] : [low * total, high * total];
 }
 
-// The whole, which is the total of the root, has none.
+// Returns the interval of a block's total; undefined also for the root, as the whole has none.
 export const likelyBelow = (place: Place, block: Block, inclusive: number) => (block.id ? likelyOf(place, inclusive) : undefined);

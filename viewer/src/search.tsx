@@ -40,7 +40,8 @@ function useFound(place: Place, search: string, spans: boolean): Found | null {
   return (last.current = { count: match.data.count, value: match.data.inclusive, whole, of: "" });
 }
 
-// Two files have no common total.
+// The search field. Without `share`, shows no share of the matches, as two files have no common
+// total.
 export function Search({ place, spans, share: shared, search, setSearch }: {
   place: Place; spans: boolean; share: boolean; search: string; setSearch: (text: string) => void;
 }) {

@@ -11,14 +11,14 @@ export type Iteration = number | string | null; // text if beyond 2^53
 export const nameOf = (block: Block, iteration: Iteration): string =>
   fullName(block) + (iteration === null || iteration === undefined ? "" : " #" + iteration);
 
-// text: numbers that JSON lacks
+// text: the value, if it is a number that JSON lacks (nan, inf, -inf)
 export interface Attribute { key: string; value: unknown; text?: string; }
 
 export const valueOf = (one: Attribute): string => one.text ?? String(one.value);
 
 export interface Span {
   id: number; block: Block; iteration: Iteration; lane: string; start: number; duration: number; self: number;
-  waiting?: number; ready?: number; // where recorded: without a core
+  waiting?: number; ready?: number; // ns without a core, if recorded
   open: boolean; handed_off: boolean; attributes: Attribute[];
   ancestors: { id: number; block: Block; iteration: Iteration }[]; more: boolean; row: number; lane_number: number;
 }
@@ -39,7 +39,8 @@ export function useSpan(file: number, id: number, generation: number): Span | nu
 export const spanLink = (route: Route, id: number): string =>
   to(route, { page: "timeline", rest: { ...(route.page === "timeline" ? route.rest : {}), span: String(id) } });
 
-// Within a choice of iterations, spans are numbered anew; such a span is requested with the choice.
+// Returns the query items of the chosen iterations. Answers about a choice can number its spans
+// anew: such a span is requested with the choice.
 export const chosenItems = (route: Route): [string, string][] => Object.entries(choiceItems(route.choice));
 
 export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?: { count: number; busy: number; start: number; end: number } | null }) {

@@ -27,7 +27,7 @@ function Bins({ bins, edges }: { bins: number[]; edges: number[] }) {
 const slowestOf = (place: Place, row: any): string =>
   to(place.route, { page: "iterations", rest: {}, choice: { ...bounds(place, row.block.id), of: row.block.id, shortest: row.p99 } });
 
-// Another block has no chosen bounds yet.
+// Returns the chosen bounds if they are of this block.
 const bounds = ({ route }: Place, block: number) => (route.choice && route.choice.of === block ? route.choice : {});
 
 const columns = ["total", "self", "count", "median", "p99", "max"];
@@ -85,7 +85,7 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
 
 const SEARCHED = 1000; // number of slowest spans that a search covers
 
-// Matches the block's name and the attributes.
+// Returns true if the block's name or file, or an attribute, matches the search.
 const isFound = (span: any, search: string): boolean =>
   matches(span.block, search) || span.attributes.some((one: any) => (one.key + " " + valueOf(one)).toLowerCase().includes(search.toLowerCase()));
 

@@ -98,7 +98,7 @@ export class StoredAnswers {
     return this.all.count || 0;
   }
 
-  // undefined if the question is not about spans
+  // Returns undefined if the question is not about spans.
   answer(route: string, items: Items): any {
     const { all } = this;
     switch (route) {

@@ -31,7 +31,8 @@ function Heading({ place, name, sort, default: standard }: { place: Place; name:
   );
 }
 
-// Asked for processor time beside wall time, the server also says what waited, and what was ready without a core.
+// Asks for processor time beside wall time: then the server also says what waited, and what was
+// ready without a core.
 function withWaits(file: File, metric: string, items: Items): Items {
   if (!isLive() || metric !== "wall" || !file.metrics.some((one) => one.name === "cpu")) return items;
   return [...items.filter(([key]) => key !== "metric"), ["metric", "wall,cpu"]];

@@ -18,14 +18,15 @@ function chosenBlocks(profile: Profile, kind: TransformKind, block: Block | unde
 
 const LISTED = 8;
 
-// The new contexts. The first children of each are in a list, because most contexts have few, and a
-// hash table of millions of contexts misses the processor's caches.
+// The new contexts. The first children of each are in a list, the others in a hash table: most
+// contexts have few children, and a hash table of millions of contexts misses the processor's
+// caches.
 class Contexts {
   count = 1;
   parent: Uint32Array;
   block: Uint32Array;
-  private first: Uint32Array; // child
-  private next: Uint32Array; // sibling
+  private first: Uint32Array; // by context: its first child in the list; 0: none
+  private next: Uint32Array; // by context: its next sibling in the list; 0: none
   private listed: Uint8Array; // number of children in the list
   private pairs = new PairTable(); // of parent and block: the other children
   private others: number[] = [];
@@ -55,8 +56,8 @@ class Contexts {
   }
 }
 
-// By context of the old profile: the new one that has its costs; if it is a part of one above; if
-// it is gone with its costs.
+// By context of the old profile. to: the new context that gets its costs; joined: 1 if it became a
+// part of one above it; gone: 1 if it was left out with its costs.
 interface Change { to: Uint32Array; joined: Uint8Array; gone: Uint8Array; }
 
 function mapContexts(profile: Profile, kind: TransformKind, chosen: Uint8Array, made: Contexts): Change {

@@ -10,7 +10,8 @@ import { go, scope, to } from "./route";
 import { likelyBelow, likelyOf } from "./sampling";
 import { matches } from "./search";
 
-const FINEST = "2000", ROWS_MAX = 2000; // parts of the whole that a row may be; rows shown
+// A row costs at least the whole divided by FINEST; at most ROWS_MAX rows are shown.
+const FINEST = "2000", ROWS_MAX = 2000;
 
 const hidden = (box: Box): boolean => box.row < 0;
 
@@ -65,7 +66,7 @@ export function TreePage({ place, search }: { place: Place; search: string }) {
 
 function Tree({ flame, place, search }: { flame: Flame; place: Place; search: string }) {
   const layout = useMemo(() => layOut(flame), [flame]), hot = useMemo(() => hottest(layout.root), [layout]);
-  const [turned, turn] = useState(new Set<number>()); // rows that are not as at first
+  const [turned, turn] = useState(new Set<number>()); // rows that the user opened or closed
   const those = useMemo(() => (search ? found(layout.boxes, search) : null), [layout, search]);
   const isOpen = (box: Box) => (those ? those.has(box) : hot.has(box)) !== turned.has(box.row);
   const list = useMemo(() => visible(layout.root, isOpen, (box) => !those || those.has(box)), [layout, turned, those]);

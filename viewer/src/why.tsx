@@ -7,7 +7,7 @@ import { matches } from "./search";
 
 const FEW = 6;
 
-// Asks what `cairn diff --why` says.
+// Shows what `cairn diff --why` says.
 export function Why({ items, generation, unit, search }: { items: Items; generation: number; unit: string; search: string }) {
   const { data, error } = useAnswer("why", [...items, ["top", "20"]], generation);
   if (error) return <Problem text={error} />;
