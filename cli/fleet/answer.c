@@ -10,8 +10,6 @@
 #include "cli/common/texts.h"
 #include "fleet.h"
 
-enum { RETRY_S = 60 };
-
 crn_database *crn_fleet_open(const crn_fleet_given *given)
 {
     crn_error error = {0};

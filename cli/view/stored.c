@@ -229,5 +229,6 @@ char *crn_view_stored(const crn_report *report, size_t *size)
     free(folder);
     if (view.file_count)
         crn_view_file_close(&view.files[0]);
+    view.file_count = 0;
     return text;
 }

@@ -17,7 +17,8 @@ typedef struct writer {
     const crn_trace *trace;
     const crn_otlp_options *options;
     crn_trace_ids ids;
-    uint64_t base; /* ns from 1970 to the trace's time 0 */
+    const char **lanes; /* names of lanes, also of those that the program did not name */
+    uint64_t base;      /* ns from 1970 to the trace's time 0 */
 } writer;
 
 /* Memory that the message of one span points to. */
@@ -50,7 +51,7 @@ static void add_attributes(const writer *writer, uint32_t span, crn_otlp_list *l
         &writer->timeline->profile->blocks[crn_timeline_block(writer->timeline, span)];
     uint32_t count;
     const crn_attribute *attribute = crn_trace_attributes(writer->trace, span, &count);
-    crn_otlp_add_text(list, "thread.name", writer->trace->lanes[its->lane]);
+    crn_otlp_add_text(list, "thread.name", writer->lanes[its->lane]);
     if (*info->file)
         crn_otlp_add_text(list, "code.file.path", info->file);
     if (info->line)
@@ -192,6 +193,10 @@ bool crn_otlp_traces(const crn_profile *profile, const crn_trace *trace,
     if (trace->process_count && trace->processes[0].unix_ns > trace->processes[0].start)
         writer.base = trace->processes[0].unix_ns - trace->processes[0].start;
     crn_trace_ids_open(&writer.ids, trace);
+    writer.lanes = (const char **)crn_calloc(trace->lane_count + (size_t)1, sizeof *writer.lanes);
+    for (uint32_t r = 0; r < timeline.row_count; r++)
+        if (timeline.rows[r].number == 0) /* further rows of a lane hold its overlapping spans */
+            writer.lanes[timeline.rows[r].lane] = timeline.row_names[r];
     bool good = true;
     for (uint32_t span = 0; good && span < trace->span_count;) {
         uint32_t process = timeline.process[trace->spans[span].lane], count = 1;
@@ -201,6 +206,7 @@ bool crn_otlp_traces(const crn_profile *profile, const crn_trace *trace,
         good = put_part(&writer, process, span, count);
         span += count;
     }
+    crn_free((void *)writer.lanes);
     crn_trace_ids_close(&writer.ids);
     crn_timeline_close(&timeline);
     return good;
