@@ -85,7 +85,7 @@ const crn_schema_table crn_schema[] = {
              CAPTURE),
      NULL},
     {"counters", "table", "values that the program gave to counters",
-     COLUMNS({"name", TEXT, ""}, {"at", INTEGER, "ns: from when on it had the value"},
+     COLUMNS({"name", TEXT, ""}, {"at", INTEGER, "ns: the moment from which on it had the value"},
              {"value", "REAL", ""},
              {"span", INTEGER,
               "spans.id: the span around it, or else the last one before it on its lane"},

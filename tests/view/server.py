@@ -894,6 +894,13 @@ def a_range_of_time_cuts_spans_off(server):
     server.api("spans", ("file", 1), ("since", "x"), status=400)
 
 
+@case
+def a_second_page_in_one_file_is_as_the_first(server):
+    path = "/%s/api/export?to=html&file=1" % server.token  # of jobs.cairn, which has spans
+    (status, _, first), (_, _, second) = server.ask(path), server.ask(path)
+    assert status == 200 and first == second, "pages of %d and %d bytes" % (len(first), len(second))
+
+
 def make_files():
     with open(os.path.join(FOLDER, "a.c"), "wb") as file:
         file.write(b"int main;\n\xc3\xa4\xff\n")
