@@ -179,8 +179,7 @@ def _():
     by_id = {s["spanId"]: of_json(s) for s in expected}
     for span in spans:
         same(texts_of(attributes(span.get(9, []))), by_id[one(span, 2).hex()], "attributes")
-    same({"cairn.handed_off", "cairn.cpu_ns"} & {key for each in by_id.values() for key in each},
-         {"cairn.handed_off", "cairn.cpu_ns"}, "attributes that some spans have")
+    assert any("cairn.handed_off" in each for each in by_id.values())
     theirs = of_json(groups[0]["resource"])
     for key in ("process.command_line", "process.pid"):
         same(str(resource.get(key)), theirs.get(key), key)
