@@ -48,13 +48,27 @@ crn_lane *crn_alloc_lane_numbered(uint32_t number)
     return lane;
 }
 
-static bool fill(crn_lane *lane)
+/* Returns a lane with its tables, all zero; NULL without memory. */
+static crn_lane *allocate(void)
 {
-    lane->edge_cache = crn_pages(CRN_EDGE_CACHE * sizeof *lane->edge_cache);
-    lane->origins = crn_pages(CRN_ORIGIN_CHUNKS * sizeof(crn_origin *));
-    lane->translations = crn_pages(CRN_TRANSLATIONS * sizeof *lane->translations);
-    lane->stack = crn_alloc_stack_new();
-    return lane->edge_cache && lane->origins && lane->translations && lane->stack;
+    const size_t edges = CRN_EDGE_CACHE * sizeof(crn_cached_edge);
+    const size_t origins = CRN_ORIGIN_CHUNKS * sizeof(crn_origin *);
+    const size_t translations = CRN_TRANSLATIONS * sizeof(crn_translation);
+    crn_lane *lane = crn_pages(sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->edge_cache = crn_pages(edges);
+    lane->origins = crn_pages(origins);
+    lane->translations = crn_pages(translations);
+    if (lane->edge_cache && lane->origins && lane->translations)
+        lane->stack = crn_alloc_stack_new();
+    if (lane->stack)
+        return lane;
+    crn_pages_free(lane->edge_cache, edges);
+    crn_pages_free(lane->origins, origins);
+    crn_pages_free(lane->translations, translations);
+    crn_pages_free(lane, sizeof *lane);
+    return NULL;
 }
 
 /* Returns the generation of a new lane: the newest that another lane of the profile has noticed.
@@ -85,8 +99,8 @@ static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
 {
     if (lane_count + 1 == LANES_MOST)
         return NULL;
-    crn_lane *lane = crn_pages(sizeof *lane);
-    if (!lane || !fill(lane))
+    crn_lane *lane = allocate();
+    if (!lane)
         return NULL;
     lane->lane = of;
     lane->calls = calls;

@@ -18,7 +18,10 @@ crn_stack *crn_alloc_stack_new(void)
         return NULL;
     stack->memory.copy = stack->copy;
     stack->segments = crn_pages(CRN_SEGMENTS * sizeof *stack->segments);
-    return stack->segments ? stack : NULL;
+    if (stack->segments)
+        return stack;
+    crn_pages_free(stack, sizeof *stack);
+    return NULL;
 }
 
 void crn_alloc_stack_begin(crn_stack *stack)

@@ -111,8 +111,11 @@ static crn_sampled *thread_new(void)
     crn_sampled *thread = crn_pages(sizeof *thread);
     uint64_t *ring = thread ? crn_pages(CRN_RING_WORDS * sizeof *ring) : NULL;
     cairn_block *path = ring ? crn_pages((CRN_FRAMES_MOST + 2) * sizeof *path) : NULL;
-    if (!path)
+    if (!path) { /* the next scan tries again */
+        crn_pages_free(ring, CRN_RING_WORDS * sizeof *ring);
+        crn_pages_free(thread, sizeof *thread);
         return NULL;
+    }
     thread->ring = ring;
     thread->path = path;
     thread->ready_file = thread->call_file = -1;
