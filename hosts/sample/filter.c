@@ -3,9 +3,11 @@
  * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
  * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
  * asks the collector to end without a system call. The collector is not filtered, and looks at the
- * thread like at others. Before a filter for all threads is installed, sampling ends.
+ * thread like at others. Before a filter for all threads is installed, sampling ends, even if the
+ * kernel then refuses the filter.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,18 +21,31 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Called before a thread installs a filter for itself and the threads that it begins later; with
- * `all_threads`, also for all others. */
-static void before_filter(bool all_threads)
+ * `all_threads`, also for all others. Returns true if this is the thread's first filter; then sets
+ * `mask` to the signals that the thread blocked before. */
+static bool before_filter(bool all_threads, sigset_t *mask)
 {
     sigset_t own;
     int number = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
     if (all_threads)
         crn_sample_end_early();
+    if (crn_sample_filtered) /* its filter may forbid sigprocmask */
+        return false;
     sigemptyset(&own);
     if (number)
         sigaddset(&own, number);
-    sigprocmask(SIG_BLOCK, &own, NULL); /* of this thread alone */
+    sigprocmask(SIG_BLOCK, &own, mask); /* of this thread alone */
     crn_sample_filtered = true;
+    return true;
+}
+
+/* Undoes before_filter when the call for the thread's first filter has failed. Keeps errno. */
+static void no_filter(const sigset_t *mask)
+{
+    int saved = errno;
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    crn_sample_filtered = false;
+    errno = saved;
 }
 
 EXPORT int prctl(int option, ...)
@@ -44,9 +59,26 @@ EXPORT int prctl(int option, ...)
     va_end(list);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "prctl");
-    if (option == PR_SET_SECCOMP)
-        before_filter(false);
-    return real(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    sigset_t mask;
+    bool first = option == PR_SET_SECCOMP && before_filter(false, &mask);
+    int result = real(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    if (first && result == -1)
+        no_filter(&mask);
+    return result;
+}
+
+static bool installs_filter(long number, const long arguments[])
+{
+    return number == SYS_seccomp &&
+           (arguments[0] == SECCOMP_SET_MODE_STRICT || arguments[0] == SECCOMP_SET_MODE_FILTER);
+}
+
+/* Returns true if the filter is for all threads. A call without a filter is for none: libseccomp
+ * makes such calls, which fail, to learn which flags the kernel has. */
+static bool is_for_all(const long arguments[])
+{
+    return arguments[0] == SECCOMP_SET_MODE_FILTER && (arguments[1] & SECCOMP_FILTER_FLAG_TSYNC) &&
+           arguments[2];
 }
 
 /* libc has no function for seccomp: programs and libseccomp use this one. */
@@ -59,12 +91,13 @@ EXPORT long syscall(long number, ...)
         arguments[i] = va_arg(list, long);
     va_end(list);
     crn_sample_find_call();
-    if (number == SYS_seccomp &&
-        (arguments[0] == SECCOMP_SET_MODE_STRICT || arguments[0] == SECCOMP_SET_MODE_FILTER))
-        before_filter(arguments[0] == SECCOMP_SET_MODE_FILTER &&
-                      (arguments[1] & SECCOMP_FILTER_FLAG_TSYNC));
+    sigset_t mask;
+    bool first = installs_filter(number, arguments) && before_filter(is_for_all(arguments), &mask);
     if (number == SYS_exit_group)
         _exit((int)arguments[0]); /* which completes the capture */
-    return crn_sample_real_call(number, arguments[0], arguments[1], arguments[2], arguments[3],
-                                arguments[4], arguments[5]);
+    long result = crn_sample_real_call(number, arguments[0], arguments[1], arguments[2],
+                                       arguments[3], arguments[4], arguments[5]);
+    if (first && result == -1)
+        no_filter(&mask);
+    return result;
 }

@@ -112,6 +112,53 @@ static void tiny(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Returns the size of the process's address space, in bytes. */
+static size_t address_space(void)
+{
+    char text[64] = "";
+    int file = open("/proc/self/statm", O_RDONLY);
+    if (file < 0 || read(file, text, sizeof text - 1) <= 0)
+        fail("statm");
+    close(file);
+    return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *use_little_memory(void *data)
+{
+    for (int i = 0; i < 20; i++) {
+        void *volatile memory = malloc(100); /* volatile: not optimised away */
+        free(memory);
+        work(5);
+    }
+    return data;
+}
+
+/* Threads begin when there is almost no address space left. What is left stays the program's. */
+static void cramped(void)
+{
+    enum { THREADS = 8, STACK = 1 << 16, LEFT = 400 << 10, TAKEN_MOST = 250 << 10 /* bytes */ };
+    static char stacks[THREADS][STACK] __attribute__((aligned(4096)));
+    pthread_t threads[THREADS];
+    pthread_attr_t attributes;
+    work(30);
+    size_t before = address_space();
+    struct rlimit limit = {before + LEFT, RLIM_INFINITY};
+    pthread_attr_init(&attributes);
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        fail("setrlimit");
+    for (int i = 0; i < THREADS; i++) {
+        pthread_attr_setstack(&attributes, stacks[i], STACK);
+        if (pthread_create(&threads[i], &attributes, use_little_memory, NULL) != 0)
+            fail("pthread_create");
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    if (address_space() > before + TAKEN_MOST) {
+        errno = ENOMEM;
+        fail("address space");
+    }
+}
+
 static void *end_last(void *data)
 {
     (void)data;
@@ -251,6 +298,23 @@ static void allow(const int *allowed, size_t count_allowed, bool all_threads)
                               : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
     if (result != 0)
         fail("seccomp");
+}
+
+/* A filter that is not there, which the kernel refuses: libseccomp asks so which calls there are.
+ */
+static void refused(void)
+{
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != -1 || errno != EFAULT)
+        fail("seccomp");
+    work(400);
+}
+
+static void refused_all(void)
+{
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) != -1 ||
+        errno != EFAULT)
+        fail("seccomp");
+    work(400);
 }
 
 static const int few[] = {SYS_write, SYS_exit_group, SYS_rt_sigreturn};
@@ -410,7 +474,8 @@ static const struct {
              {"closed", closed},         {"filtered", filtered}, {"filtered-all", filtered_all},
              {"strict", strict},         {"user", user},         {"files", files},
              {"root-again", root_again}, {"confined", confined}, {"becomes", becomes},
-             {"became", became}};
+             {"became", became},         {"refused", refused},   {"refused-all", refused_all},
+             {"cramped", cramped}};
 
 int main(int argc, char **argv)
 {

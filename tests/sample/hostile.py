@@ -72,6 +72,25 @@ part("closed", "all descriptors are closed, and no further one is allowed", "wor
 part("filtered", "seccomp: a thread that may only write and exit", "work")
 part("filtered-all", "seccomp: all threads may only write and exit", "work")
 part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
+
+
+def samples_after(name):
+    report = check(PROGRAM, name)
+    assert int(report["notes"]["cpu_samples"]) > 20, report["notes"]
+
+
+@case("seccomp: a filter that the kernel refuses ends no sampling")
+def _():
+    samples_after("refused")
+    samples_after("refused-all")
+
+
+@case("threads that cannot be recorded for lack of memory take none, with --alloc beside, too")
+def _():
+    check(PROGRAM, "cramped")
+    check(PROGRAM, "cramped", options=["--alloc"])
+
+
 part("files", "descriptors: none is Cairn's, and each number is the one that it is alone", "files")
 part("user", "a server that gives up root", "work")
 
