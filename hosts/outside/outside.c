@@ -432,10 +432,15 @@ static void begin_threads(crn_outside *outside, pid_t process)
     crn_threads_find(process, begin_thread, outside);
 }
 
-static void say_why(pid_t process, char *why, size_t size)
+static void say_why(pid_t process, bool begins, char *why, size_t size)
 {
     if (errno == ESRCH || errno == ENOENT)
         snprintf(why, size, "there is no process %d", (int)process);
+    else if (begins && (errno == EACCES || errno == EPERM))
+        snprintf(why, size,
+                 "the kernel does not let this user sample programs from outside: "
+                 "/proc/sys/kernel/perf_event_paranoid is above 2, or perf_event_open is "
+                 "forbidden, as in containers");
     else if (errno == EACCES || errno == EPERM)
         snprintf(
             why, size,
@@ -478,7 +483,7 @@ crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, si
         outside->stops = crn_stops_open(crn_space_of(options->process)->living);
     errno = reason;
     if (!outside->events && !outside->stops)
-        say_why(options->process, why, size);
+        say_why(options->process, options->begins, why, size);
     else
         outside->profile = open_profile(options, why, size);
     if (!outside->profile) {

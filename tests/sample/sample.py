@@ -404,6 +404,15 @@ def refuse_events():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+@case("from outside: a refusal names what the kernel forbids, and no other way")
+def _():
+    process = subprocess.run([CAIRN, "run", "--outside", "-o", os.path.join(WORK, "none.cairn"),
+                              PROGRAM, "split"], text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, preexec_fn=refuse_events, check=False)
+    assert "was not run" in process.stdout and "perf_event_open" in process.stdout, process.stdout
+    assert "ptrace" not in process.stdout, process.stdout
+
+
 def attached(*command, options=(), before=None):
     """Attaches to a process that has said that it begun, and tells it to end: when it is sampled, or
     with --for after that. Returns the report, and what became of the process."""
