@@ -32,8 +32,9 @@ typedef struct resolving {
     uint8_t *allocates; /* by block of the new profile: 1 for an allocation function, removed from
                            the ends of paths */
     uint32_t allocates_capacity;
-    bool allocator; /* the current module is libcairn-alloc, removed as a whole */
-    uint32_t failures;
+    bool allocator;           /* the current module is libcairn-alloc, removed as a whole */
+    uint32_t failures;        /* number of modules with warnings */
+    const crn_module *failed; /* the last of them */
     uint64_t done, total, named;
     crn_symbols_progress *progress;
 } resolving;
@@ -76,7 +77,11 @@ static void put_module(void *data, const crn_module *module, crn_module_state st
     resolving->function_count = 0;
     resolving->allocator = strncmp(crn_path_name(module->path), "libcairn-alloc.so", 17) == 0;
     const char *text = failure_text(state);
-    if (text && resolving->failures++ < WARNINGS_MAX)
+    if (!text)
+        return;
+    resolving->failures += module != resolving->failed; /* may have two: unproven, then damaged */
+    resolving->failed = module;
+    if (resolving->failures <= WARNINGS_MAX)
         crn_profile_builder_warn(resolving->builder, "%.300s %s", module->path, text);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "profile/profile.h"
@@ -21,6 +22,7 @@
 #include "symbols/addresses.h"
 #include "symbols/demangle.h"
 #include "symbols/function_name.h"
+#include "symbols/module.h"
 #include "symbols/symbols.h"
 
 enum { PROFILES = 20, BLOCKS = 40, EVENTS = 4000, DAMAGED = 60, EXPANSION_MAX = 64 };
@@ -511,6 +513,72 @@ static void many_files_that_are_gone_are_a_few_warnings(void **state)
     crn_profile_free(raw);
 }
 
+/* ---- files at which the child ends after it has opened them ---- */
+
+static bool files_end_the_child;
+
+/* The linker calls __wrap_crn_module_find in place of crn_module_find. */
+uint32_t __real_crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put,
+                                void *data);
+uint32_t __wrap_crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put,
+                                void *data);
+
+uint32_t __wrap_crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put,
+                                void *data)
+{
+    if (files_end_the_child) {
+        fflush(data); /* the parent gets the answers so far, as from a large file */
+        _exit(1);
+    }
+    return __real_crn_module_find(file, address, put, data);
+}
+
+/* Two warnings about each of the first eight files: no build ID, and damaged. */
+static void files_with_two_warnings_count_once(void **state)
+{
+    (void)state;
+    static const unsigned char code[] = {0xc3};
+    static struct {
+        ElfW(Ehdr) header;
+        ElfW(Phdr) segment;
+        unsigned char code[sizeof code];
+    } file;
+    file.header = (ElfW(Ehdr)){
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+        .e_type = ET_DYN,
+        .e_machine = EM_X86_64,
+        .e_version = EV_CURRENT,
+        .e_phoff = sizeof file.header,
+        .e_ehsize = sizeof file.header,
+        .e_phentsize = sizeof file.segment,
+        .e_phnum = 1};
+    file.segment = (ElfW(Phdr)){.p_type = PT_LOAD,
+                                .p_flags = PF_R | PF_X,
+                                .p_filesz = sizeof file,
+                                .p_memsz = sizeof file,
+                                .p_align = 4096};
+    memcpy(file.code, code, sizeof code);
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t root = crn_profile_builder_root(builder);
+    for (int i = 0; i < 10; i++) {
+        char path[SCRATCH_PATH], name[32], key[SCRATCH_PATH + 16];
+        snprintf(name, sizeof name, "unproven-%d", i);
+        assert_true(scratch_write(scratch_path(path, name), &file, sizeof file));
+        snprintf(key, sizeof key, "module %s", path);
+        crn_profile_builder_note(builder, key, "");
+        crn_block_info block = {.name = "0x10", .file = path};
+        crn_profile_builder_child(builder, root, crn_profile_builder_block(builder, &block), 1);
+    }
+    crn_profile *raw = crn_profile_builder_end(builder);
+    files_end_the_child = true;
+    crn_profile *resolved = crn_symbols_resolve(raw, NULL, NULL);
+    files_end_the_child = false;
+    assert_int_equal(resolved->warning_count, 2 * 8 + 1);
+    assert_string_equal(resolved->warnings[2 * 8], "warnings about 2 more files are left out");
+    crn_profile_free(resolved);
+    crn_profile_free(raw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +591,7 @@ int main(void)
         cmocka_unit_test(paths_are_tidy),
         cmocka_unit_test(only_addresses_in_files_are_looked_up),
         cmocka_unit_test(many_files_that_are_gone_are_a_few_warnings),
+        cmocka_unit_test(files_with_two_warnings_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
