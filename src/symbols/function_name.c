@@ -47,12 +47,15 @@ static const char *linkage_name(Dwarf_Die *die)
 
 static bool is_cpp(Dwarf_Die *die)
 {
+    enum { CPP_17 = 0x2b, CPP_20 = 0x2c }; /* codes that dwarf.h may lack */
     Dwarf_Die unit;
     switch (dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1) {
     case DW_LANG_C_plus_plus:
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
+    case CPP_17:
+    case CPP_20:
         return true;
     default:
         return false;
