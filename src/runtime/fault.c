@@ -16,7 +16,7 @@
 /* The C library's internal name of sigaction, which hosts do not define. */
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
-static bool installed; /* atomic */
+static bool installed; /* the kernel has on_fault, or the program's SIG_IGN; atomic */
 static bool is_asked;  /* a host's sigaction has called cairn_priv_bus_action; atomic */
 static struct sigaction actions[2]; /* the program's action, and a place for its next action */
 static unsigned current;            /* index of the program's action; atomic */
@@ -92,6 +92,13 @@ static int install(const struct sigaction *program)
     return __sigaction(SIGBUS, &own, NULL);
 }
 
+/* Gives the kernel the action that stands for the program's: on_fault; but SIG_IGN itself, because
+ * programs that this program executes inherit that. */
+static int put(const struct sigaction *program)
+{
+    return program->sa_handler == SIG_IGN ? __sigaction(SIGBUS, program, NULL) : install(program);
+}
+
 bool cairn_catch_fault(const void *address)
 {
     return crn_capture_catch(address);
@@ -107,15 +114,12 @@ static bool is_hidden(struct sigaction *now)
 void crn_faults_catch(void)
 {
     struct sigaction now;
-    if (__atomic_load_n(&installed, __ATOMIC_ACQUIRE) || !is_hidden(&now) ||
-        now.sa_handler == SIG_IGN)
+    if (__atomic_load_n(&installed, __ATOMIC_ACQUIRE) || !is_hidden(&now))
         return;
     keep(&now);
-    __atomic_store_n(&installed, install(&now) == 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&installed, put(&now) == 0, __ATOMIC_RELEASE);
 }
 
-/* If the program ignores the signal, lets the kernel ignore it in place of on_fault, because
- * programs that this program executes inherit that. */
 int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before)
 {
     __atomic_store_n(&is_asked, true, __ATOMIC_RELEASE);
@@ -126,7 +130,7 @@ int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *befo
     if (action) {
         struct sigaction next = *action;
         keep(&next);
-        result = next.sa_handler == SIG_IGN ? __sigaction(SIGBUS, &next, NULL) : install(&next);
+        result = put(&next);
         if (result != 0)
             keep(&had);
     }

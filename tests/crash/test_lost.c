@@ -220,6 +220,34 @@ static void children(void **state)
     cut_at_random(options_for(CAIRN_WALL_OFF, true), 50);
 }
 
+/* A program that ignores SIGBUS when it opens the profile, and no longer when the file is cut. */
+static void ignored_at_first(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(CAIRN_WALL_OFF, false);
+    options.path = scratch_path(path, "ignored.cairn");
+    pid_t child = fork();
+    if (child == 0) {
+        cairn_profile *profile;
+        struct sigaction kernel;
+        child_begin(60);
+        signal(SIGBUS, SIG_IGN);
+        if (cairn_profile_open(&profile, &options))
+            _exit(1);
+        setup_blocks(profile, 1, BLOCKS);
+        cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "lane"));
+        if (__sigaction(SIGBUS, NULL, &kernel) != 0 || kernel.sa_handler != SIG_IGN)
+            _exit(2);
+        if (signal(SIGBUS, SIG_DFL) != SIG_IGN || truncate(path, 0) != 0)
+            _exit(3);
+        cairn_enter(strand, 1);
+        cairn_leave(strand);
+        _exit(cairn_profile_status(profile) == CAIRN_E_LOST ? 0 : 4);
+    }
+    child_await(child);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(exact_time_and_spans),
         cmocka_unit_test(sampled_time_and_a_ring_of_spans),
         cmocka_unit_test(children),
+        cmocka_unit_test(ignored_at_first),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
