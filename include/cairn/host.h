@@ -249,7 +249,9 @@ CAIRN_API void cairn_priv_process_moment(void);
  * thread reports its begin and end with cairn_priv_thread_is_ours.
  *
  * cairn_priv_program_is_over returns true if all threads of the program have ended and only such
- * threads remain: the caller must then end, too. Thread: any. Opens no file. */
+ * threads remain: the caller must then end, too. If the first thread has ended with a status of its
+ * own, other than 0, does not return but ends the process with it. Opens no file before the
+ * program's threads have ended. Thread: any. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
 /* Returns true while the calling thread must not begin a strand: it opens one, or has put its
