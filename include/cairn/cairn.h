@@ -362,9 +362,9 @@ CAIRN_API cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile 
 
 /* Ends the innermost redirection of `from` and closes its strand. `from` takes over the stack of
  * the closed strand; frames entered during the redirection count no calls in the profile of `from`.
- * If `from` keeps only a stack of blocks (stack.h), it is dropped to the closed strand's height,
- * but gets no frames that were entered meanwhile. (After a redirection to NULL the stack is
- * unchanged.) A call without a redirection is counted as misuse. Thread: the lane's. */
+ * If `from` keeps only a stack of blocks (stack.h), a tail call leaves no trace in these frames,
+ * either. (After a redirection to NULL the stack is unchanged.) A call without a redirection is
+ * counted as misuse. Thread: the lane's. */
 CAIRN_API void cairn_strand_return(cairn_strand *from);
 
 /* Charges `amount` of a metric to the strand's current context. Calls cannot be charged. */

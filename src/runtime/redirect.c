@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "runtime/siblings.h"
+#include "runtime/stack.h"
 #include "runtime/translation.h"
 
 /* ---- stand-in lanes ---- */
@@ -36,13 +37,14 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
 
 /* ---- stacks ---- */
 
-/* Returns the record that was current when the strand had `height` of its `held` frames. */
+/* Returns the record that was current when the strand had `height` of its `held` frames. The
+ * records of a stack of blocks must be computed (crn_strand_record). */
 static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
 {
     if (height == held)
         return crn_strand_record(strand);
     if (strand->records)
-        return height ? strand->records[height - 1] : CRN_RECORD_ROOT;
+        return height ? strand->records[height - 1] : crn_stack_root(strand);
     return crn_record_at(strand->stack[height + 1]);
 }
 
@@ -84,25 +86,48 @@ static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_
         strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
-/* Copies the stack of `from` to `to`. Keeps the frames at the bottom that `to` has already, because
- * the graph of `from` may have folded their contexts. */
+/* Returns at how many heights, from 0 on, both stacks have the same context. There `to` keeps its
+ * frames, because the graph of `from` may have folded their contexts. */
+static size_t alike(cairn_strand *from, cairn_strand *to)
+{
+    cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
+    size_t held = held_by(from), had = held_by(to), height = 0;
+    crn_strand_record(from);
+    crn_strand_record(to);
+    while (height <= held && height <= had &&
+           cross(here, there, record_at(to, height, had)) ==
+               crn_graph_target(&there->graph, record_at(from, height, held)))
+        height++;
+    return height;
+}
+
+/* Copies the stack of `from` to `to`. */
 static void move_stack(cairn_strand *from, cairn_strand *to)
 {
     cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
     size_t held = held_by(from), had = held_by(to);
-    size_t fits = reserve(to, held);
-    crn_strand_record(from); /* computes the records of a stack of blocks */
-    bool same = true;
+    size_t fits = reserve(to, held), same = alike(from, to);
     for (size_t h = 0; h <= fits; h++) {
-        uint32_t record = record_at(from, h, held);
-        uint32_t own = same && h <= had ? record_at(to, h, had) : 0;
-        same = own && cross(here, there, own) == crn_graph_target(&there->graph, record);
-        if (!same)
-            own = cross(there, here, record);
+        uint32_t own =
+            h < same ? record_at(to, h, had) : cross(there, here, record_at(from, h, held));
         set_record(to, h, fits, own);
     }
     to->hot.top = to->stack + 1 + fits;
     to->lost = from->lost + (held - fits);
+}
+
+/* Does the same for `to`, a stack of blocks. A new frame gets the block of its context: the block
+ * that was entered, or that replaced it last. */
+static void move_blocks(cairn_strand *from, cairn_strand *to)
+{
+    const crn_graph *graph = &crn_lane_of(from)->graph;
+    size_t held = held_by(from), same = alike(from, to);
+    crn_stack_unwind(to, same ? same - 1 : 0);
+    for (size_t h = same; h <= held; h++) {
+        cairn_block block = graph->links[record_at(from, h, held)].block;
+        h ? crn_stack_enter(to, block) : crn_stack_replace(to, block);
+    }
+    to->lost += from->lost;
 }
 
 /* ---- redirect and return ---- */
@@ -161,18 +186,16 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     return away;
 }
 
-/* Ends a redirection: copies the stack back. A stack of blocks gets no frames back, but is dropped
- * to the same height. */
+/* Ends a redirection: copies the stack back. */
 static cairn_strand *come_back(cairn_strand *away)
 {
     cairn_strand *back = away->origin;
     crn_lane_listen(crn_lane_of(away));
     crn_lane_listen(crn_lane_of(back));
-    size_t depth = cairn_strand_depth(away);
-    if (!back->records)
+    if (back->records)
+        move_blocks(away, back);
+    else
         move_stack(away, back);
-    else if (depth < cairn_strand_depth(back))
-        cairn_strand_unwind(back, depth);
     crn_strand_arm(back);
     back->away = away->origin = NULL;
     cairn_strand_close(away);

@@ -14,15 +14,18 @@ static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
                : crn_lane_follow(lane, record, block);
 }
 
+uint32_t crn_stack_root(cairn_strand *strand)
+{
+    if (strand->at_root == CAIRN_BLOCK_ROOT)
+        return CRN_RECORD_ROOT;
+    return step(crn_lane_of(strand), CRN_RECORD_ROOT, strand->at_root);
+}
+
 uint32_t crn_stack_resolve(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     size_t top = crn_stack_held(strand), at = strand->resolved;
-    uint32_t record = CRN_RECORD_ROOT;
-    if (at > 0)
-        record = strand->records[at - 1];
-    else if (strand->at_root != CAIRN_BLOCK_ROOT)
-        record = step(lane, record, strand->at_root);
+    uint32_t record = at ? strand->records[at - 1] : crn_stack_root(strand);
     for (; at < top; at++)
         record = strand->records[at] = step(lane, record, strand->only.blocks[at]);
     CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);

@@ -20,6 +20,9 @@ static inline size_t crn_stack_held(const cairn_strand *strand)
     return (size_t)(strand->only.top - strand->only.blocks);
 }
 
+/* Returns the record of the empty stack: of the root, or of the block that replaced the root. */
+uint32_t crn_stack_root(cairn_strand *strand);
+
 /* Sets the limits to the stack's own, unless each event must be slow. */
 void crn_stack_disarm(cairn_strand *strand);
 

@@ -5,7 +5,11 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <cairn/stack.h>
+
+#include "base/memory.h"
 #include "profile/profile.h"
+#include "runtime/runtime.h"
 #include "support/cases.h"
 #include "support/clock.h"
 #include "support/compare.h"
@@ -192,6 +196,252 @@ static void calls_are_split_like_the_reference(void **state)
     }
 }
 
+/* ---- stacks of blocks ---- */
+
+static void charge_and_leave(cairn_strand *strand, uint64_t ticks)
+{
+    cairn_charge(strand, CAIRN_METRIC_TICKS, ticks);
+    cairn_leave(strand);
+}
+
+static void a_stack_of_blocks_takes_over_the_frames(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, BLOCKS);
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.blocks_of = s.profile;
+    options.path_limit = 3; /* folds most paths; frames keep their blocks */
+    cairn_profile *other;
+    assert_int_equal(cairn_profile_open(&other, &options), CAIRN_OK);
+    cairn_strand *strand = cairn_stack_strand(cairn_stack_open(s.lane));
+    for (cairn_block block = 1; block <= 5; block++)
+        cairn_enter(strand, block);
+    cairn_strand *away = cairn_strand_redirect(strand, other);
+    cairn_leave(away);
+    cairn_replace(away, 6); /* in place of 4 */
+    cairn_enter(away, 7);
+    cairn_enter(away, 1);
+    cairn_replace(away, 8);
+    cairn_strand_return(strand);
+    assert_int_equal(cairn_strand_depth(strand), 6);
+    for (uint64_t ticks = 1; cairn_strand_depth(strand) > 0; ticks *= 10)
+        charge_and_leave(strand, ticks);
+    assert_int_equal(cost_at(s.profile, "1 2 3 6 7 8").ticks, 1);
+    assert_int_equal(cost_at(s.profile, "1 2 3 6 7").ticks, 10);
+    assert_int_equal(cost_at(s.profile, "1 2 3 6").ticks, 100);
+    assert_int_equal(cost_at(s.profile, "1 2 3").ticks, 1000);
+    assert_int_equal(cost_at(s.profile, "1 2").ticks, 10000);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 100000);
+    assert_int_equal(s.lane->disk->misuses, 0);
+    cairn_profile_close(other);
+    setup_close(&s);
+}
+
+/* Replacing the root is misuse. */
+static void a_replaced_root_goes_along(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, BLOCKS);
+    cairn_profile *other = open_sibling(&s, CAIRN_WALL_OFF, NULL);
+    cairn_strand *strand = cairn_stack_strand(cairn_stack_open(s.lane));
+    cairn_replace(strand, 3);
+    cairn_enter(strand, 1);
+    cairn_enter(strand, 2);
+    cairn_strand *away = cairn_strand_redirect(strand, other);
+    charge_and_leave(away, 1);
+    charge_and_leave(away, 10);
+    cairn_charge(away, CAIRN_METRIC_TICKS, 100);
+    cairn_replace(away, 4);
+    cairn_enter(away, 5);
+    cairn_strand_return(strand);
+    charge_and_leave(strand, 1000);
+    cairn_charge(strand, CAIRN_METRIC_TICKS, 10000);
+    assert_int_equal(cost_at(other, "3 1 2").ticks, 1);
+    assert_int_equal(cost_at(other, "3 1").ticks, 10);
+    assert_int_equal(cost_at(other, "3").ticks, 100);
+    assert_int_equal(cost_at(s.profile, "4 5").ticks, 1000);
+    assert_int_equal(cost_at(s.profile, "4").ticks, 10000);
+    cairn_profile_close(other);
+    setup_close(&s);
+}
+
+static void frames_without_memory_come_back_as_frames(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, BLOCKS);
+    cairn_profile *other = open_sibling(&s, CAIRN_WALL_OFF, NULL);
+    cairn_strand *strand = cairn_stack_strand(cairn_stack_open(s.lane));
+    cairn_enter(strand, 1);
+    cairn_strand *away = cairn_strand_redirect(strand, other);
+    for (cairn_block i = 0; i < 1000; i++)
+        cairn_enter(away, 2 + i % 3);
+    crn_memory_fail_at(1);
+    for (int i = 0; i < 1000; i++)
+        cairn_enter(away, 5);
+    cairn_strand_return(strand);
+    crn_memory_fail_at(0);
+    assert_int_equal(cairn_strand_depth(strand), 2001);
+    assert_int_equal(cairn_profile_status(s.profile), CAIRN_E_MEMORY);
+    cairn_strand_unwind(strand, 3);
+    charge_and_leave(strand, 1);
+    charge_and_leave(strand, 10);
+    charge_and_leave(strand, 100);
+    assert_int_equal(cairn_strand_depth(strand), 0);
+    assert_int_equal(cost_at(s.profile, "1 2 3").ticks, 1);
+    assert_int_equal(cost_at(s.profile, "1 2").ticks, 10);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 100);
+    assert_int_equal(s.lane->disk->misuses, 0);
+    cairn_profile_close(other);
+    setup_close(&s);
+}
+
+enum { DEEPEST = 80, REPLACED_MOST = 8 };
+
+/* A plain stack: of each frame the block that was entered, and those that replaced it in turn. A
+ * stack of blocks has only the last. */
+typedef struct plain_stack {
+    uint32_t blocks[DEEPEST][REPLACED_MOST], counts[DEEPEST];
+    size_t depth;
+} plain_stack;
+
+static void plain_keep_last(plain_stack *plain)
+{
+    for (size_t i = 0; i < plain->depth; i++) {
+        plain->blocks[i][0] = plain->blocks[i][plain->counts[i] - 1];
+        plain->counts[i] = 1;
+    }
+}
+
+static uint32_t plain_path(const plain_stack *plain, uint32_t *path)
+{
+    uint32_t length = 0;
+    for (size_t i = 0; i < plain->depth; i++)
+        for (uint32_t k = 0; k < plain->counts[i]; k++)
+            path[length++] = plain->blocks[i][k];
+    return length;
+}
+
+/* A strand of blocks, and what runs in its place: the innermost redirection is the last. */
+typedef struct redirected {
+    cairn_strand *strands[16]; /* NULL: nothing is recorded */
+    int profiles[16];
+    int depth;
+    plain_stack plain;
+    reference_graph graphs[2];
+    reference_strand roots[2];
+    random_source random;
+} redirected;
+
+static void charge_both(redirected *r)
+{
+    uint32_t path[DEEPEST * REPLACED_MOST], ticks = 1 + random_below(&r->random, 100);
+    uint32_t length = plain_path(&r->plain, path);
+    cairn_charge(r->strands[r->depth], CAIRN_METRIC_TICKS, ticks);
+    reference_sample(&r->roots[r->profiles[r->depth]], path, length, ticks, true);
+}
+
+static void step_both(redirected *r)
+{
+    plain_stack *plain = &r->plain;
+    cairn_strand *strand = r->strands[r->depth];
+    uint32_t pick = random_below(&r->random, 16), block = 1 + random_below(&r->random, BLOCKS);
+    size_t top = plain->depth - 1;
+    if (pick < 6 && plain->depth < DEEPEST) {
+        cairn_enter(strand, block);
+        plain->blocks[plain->depth][0] = block;
+        plain->counts[plain->depth++] = 1;
+    } else if (pick < 8 && plain->depth && plain->counts[top] < REPLACED_MOST) {
+        cairn_replace(strand, block);
+        plain->blocks[top][plain->counts[top]++] = block;
+    } else if (pick < 12 && plain->depth) {
+        cairn_leave(strand);
+        plain->depth--;
+    } else if (pick < 13) {
+        plain->depth -= random_below(&r->random, (uint32_t)plain->depth + 1) / 2;
+        cairn_strand_unwind(strand, plain->depth);
+    } else {
+        charge_both(r);
+    }
+    if (!r->depth)
+        plain_keep_last(plain);
+}
+
+static void redirect_both(redirected *r, cairn_profile *profiles[2])
+{
+    int to = (int)random_below(&r->random, 5) / 2; /* 2: nowhere */
+    r->depth++;
+    r->strands[r->depth] = cairn_strand_redirect(r->strands[0], to < 2 ? profiles[to] : NULL);
+    r->profiles[r->depth] = to;
+    assert_true(to == 2 ? !r->strands[r->depth] : r->strands[r->depth] != NULL);
+}
+
+static void return_both(redirected *r)
+{
+    cairn_strand_return(r->strands[0]);
+    int below = --r->depth;
+    while (!r->strands[below])
+        below--;
+    if (!below)
+        plain_keep_last(&r->plain);
+}
+
+static void compare_ticks(cairn_profile *profile, const reference_graph *graph)
+{
+    cairn_view *view = view_of(profile);
+    uint64_t ticks = 0;
+    for (uint32_t c = 0; c < graph->context_count; c++) {
+        const reference_context *context = &graph->contexts[c];
+        cairn_cost cost = {0, 0, 0, 0};
+        cairn_view_find(view, context->path + 1, context->length - 1, &cost);
+        assert_int_equal(cost.ticks, context->ticks);
+        ticks += context->ticks;
+    }
+    cairn_view_close(view);
+    assert_int_equal(total_of(profile).ticks, ticks);
+}
+
+static void stacks_of_blocks_are_like_the_reference(void **state)
+{
+    (void)state;
+    static const cairn_wall walls[] = {CAIRN_WALL_OFF, CAIRN_WALL_SAMPLED, CAIRN_WALL_EXACT};
+    for (uint64_t seed = 1; seed <= scale(300); seed++) {
+        cairn_options options = CAIRN_OPTIONS_DEFAULT;
+        options.wall = walls[seed % 3];
+        setup s = setup_open(&options, BLOCKS);
+        cairn_profile *profiles[2] = {s.profile, open_sibling(&s, walls[seed / 3 % 3], NULL)};
+        redirected r = {.random = {seed}};
+        for (int i = 0; i < 2; i++) {
+            reference_graph_start(&r.graphs[i], options.path_limit, UINT32_MAX);
+            reference_strand_start(&r.roots[i], &r.graphs[i], false);
+        }
+        r.strands[0] = cairn_stack_strand(cairn_stack_open(s.lane));
+        cairn_strand_switch(r.strands[0]);
+        for (int i = 0; i < 60; i++) {
+            for (uint32_t left = random_below(&r.random, 60); left && r.strands[r.depth]; left--)
+                step_both(&r);
+            if (r.depth < 15 && random_below(&r.random, 2))
+                redirect_both(&r, profiles);
+            else if (r.depth)
+                return_both(&r);
+        }
+        while (r.depth)
+            return_both(&r);
+        assert_int_equal(cairn_strand_depth(r.strands[0]), r.plain.depth);
+        for (charge_both(&r); r.plain.depth; charge_both(&r)) {
+            cairn_leave(r.strands[0]);
+            r.plain.depth--;
+        }
+        assert_int_equal(s.lane->disk->misuses, 0);
+        for (int i = 0; i < 2; i++) {
+            compare_ticks(profiles[i], &r.graphs[i]);
+            reference_strand_end(&r.roots[i]);
+            reference_graph_end(&r.graphs[i]);
+        }
+        cairn_profile_close(profiles[1]);
+        setup_close(&s);
+    }
+}
+
 /* ---- time ---- */
 
 static void spin(uint64_t ns)
@@ -348,6 +598,10 @@ int main(void)
         cmocka_unit_test(nothing_is_recorded_under_null),
         cmocka_unit_test(siblings_have_the_same_blocks),
         cmocka_unit_test(calls_are_split_like_the_reference),
+        cmocka_unit_test(a_stack_of_blocks_takes_over_the_frames),
+        cmocka_unit_test(a_replaced_root_goes_along),
+        cmocka_unit_test(frames_without_memory_come_back_as_frames),
+        cmocka_unit_test(stacks_of_blocks_are_like_the_reference),
         cmocka_unit_test(time_goes_to_one_or_the_other),
         cmocka_unit_test(profiles_can_end_in_any_order),
         cmocka_unit_test(threads_do_it_at_once),
