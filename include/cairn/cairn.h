@@ -266,11 +266,10 @@ CAIRN_API bool cairn_catch_fault(const void *address);
 CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key,
                                          const char *value);
 
-/* Writes what was recorded so far as a closed capture at `path` while the program continues,
- * without the times off core and the moments of samples (cairn_sample_at). An existing capture is
- * replaced. Events that other threads record at this moment may be missing, as in a view. Blocks no
- * thread. Thread: any. Errors: those of cairn_profile_open; CAIRN_E_ARGUMENT if `path` is the
- * profile's own capture. */
+/* Writes what was recorded so far as a closed capture at `path` while the program continues. An
+ * existing capture is replaced. Events that other threads record at this moment may be missing, as
+ * in a view. Blocks no thread. Thread: any. Errors: those of cairn_profile_open; CAIRN_E_ARGUMENT
+ * if `path` is the profile's own capture. */
 CAIRN_API cairn_error cairn_profile_snapshot(cairn_profile *profile, const char *path);
 
 /* Adds a metric, such as "cache misses" in unit "count", or returns the existing metric of that

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes a closed capture of what was recorded so far, while the program goes on: reads the
- * profile's own file as any reader does, and writes what it read, but not when threads were off
- * core and not the moments of samples.
+ * profile's own file as any reader does, and writes what it read.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,6 +87,35 @@ static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
     crn_free(bytes.data);
 }
 
+/* Copies the times off core, but not those before the capture's first moment, which are of earlier
+ * periods (period.c). */
+static void copy_off_core(copying *c, uint32_t lane)
+{
+    crn_bytes bytes = take(c, CRN_SECTION_OFF_CORE, lane, 0, c->reader.file_size);
+    crn_disk_off_core *entries = (crn_disk_off_core *)(void *)bytes.data;
+    uint64_t most = bytes.size / sizeof *entries, count = 0;
+    for (uint64_t i = 0; i < most && entries[i].begin; i++)
+        if (!entries[i].end || entries[i].end >= c->reader.header.first.monotonic_ns)
+            entries[count++] = entries[i];
+    put(c, CRN_SECTION_OFF_CORE, lane, 0, bytes.data, count * sizeof *entries);
+    crn_free(bytes.data);
+}
+
+/* Copies the moments of samples up to the first whose context the copy lacks: the program has made
+ * it since the lane's header was read. Leaves out samples of earlier periods, but no change of
+ * threads. `used`: number of the copy's next record. */
+static void copy_samples(copying *c, uint32_t lane, uint64_t used)
+{
+    crn_bytes bytes = take(c, CRN_SECTION_SAMPLES, lane, 0, c->reader.file_size);
+    crn_disk_sample *samples = (crn_disk_sample *)(void *)bytes.data;
+    uint64_t most = bytes.size / sizeof *samples, count = 0;
+    for (uint64_t i = 0; i < most && samples[i].at && samples[i].record < used; i++)
+        if (!samples[i].record || samples[i].at >= c->reader.header.first.monotonic_ns)
+            samples[count++] = samples[i];
+    put(c, CRN_SECTION_SAMPLES, lane, 0, bytes.data, count * sizeof *samples);
+    crn_free(bytes.data);
+}
+
 static void copy_counts(copying *c, uint32_t lane)
 {
     uint64_t size = 1;
@@ -143,6 +171,8 @@ static void copy_lane(copying *c, uint32_t lane)
         copy_stream(c, CRN_SECTION_DETAILS, lane);
         copy_stream(c, CRN_SECTION_SPAN_RING, lane);
         copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
+        copy_off_core(c, lane);
+        copy_samples(c, lane, disk.used);
         if (!old) {
             copy_stream(c, CRN_SECTION_HISTOGRAMS, lane);
             copy_counts(c, lane);

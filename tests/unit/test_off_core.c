@@ -2,7 +2,8 @@
  *
  * test_off_core.c - spans whose threads work, wait and lose their core, recorded from the kernel's
  * context switches and wake-ups, where some of these are lost, and where they may not be read, from
- * schedstat. And the sums within a period, against a reference.
+ * schedstat. Snapshots with these times and with samples. And the sums within a period, against a
+ * reference.
  */
 #include <inttypes.h>
 #include <linux/filter.h>
@@ -189,6 +190,74 @@ static void without_switches_they_are_estimated(void **state)
     await_or_skip(child);
     check(path, measured, 40 * MS);
     munmap(measured, SPANS * sizeof *measured);
+}
+
+/* ---- snapshots ---- */
+
+/* Takes snapshots until one has times without a core. Returns that one's trace. */
+static crn_trace *await_off_core(cairn_profile *profile, const char *path)
+{
+    for (uint64_t until = now_ns() + 30000 * (uint64_t)MS;;) {
+        assert_true(now_ns() < until);
+        usleep(20000);
+        assert_int_equal(cairn_profile_snapshot(profile, path), CAIRN_OK);
+        crn_trace *trace = recorded_trace(path);
+        uint64_t waited = 0;
+        for (uint32_t i = 0; i < trace->off_core_count; i++)
+            waited += trace->off_core[i].waiting;
+        if (waited > 10 * MS)
+            return trace;
+        crn_trace_free(trace);
+    }
+}
+
+static void snapshots_have_the_times_without_a_core(void **state)
+{
+    (void)state;
+    skip_where_emulated();
+    char path[SCRATCH_PATH], copy[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "whole.cairn"));
+    options.off_core = true;
+    setup s = setup_open(&options, BLOCKS);
+    cairn_span_begin(s.strand, SLEEP, 1);
+    crn_trace *taken = await_off_core(s.profile, scratch_path(copy, "snapshot.cairn"));
+    cairn_span_end(s.strand);
+    setup_close(&s);
+    crn_trace *whole = recorded_trace(path);
+    assert_true(taken->off_core_count <= whole->off_core_count);
+    for (uint32_t i = 0; i < taken->off_core_count; i++) {
+        const crn_off_core *its = &taken->off_core[i], *same = &whole->off_core[i];
+        assert_int_equal(its->lane, same->lane);
+        assert_int_equal(its->begin, same->begin);
+        if (i + 1 < taken->off_core_count) /* the last one may not have ended then */
+            assert_int_equal(its->end, same->end);
+        assert_true(its->waiting + its->ready <= its->end - its->begin);
+    }
+    crn_trace_free(taken);
+    crn_trace_free(whole);
+}
+
+/* Samples of the period before are in its own capture. */
+static void a_period_has_its_own_samples(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(NULL);
+    setup s = setup_open(&options, 2);
+    scratch_path(path, "period.cairn");
+    for (cairn_block block = 1; block <= 2; block++) {
+        assert_true(cairn_sample_at(s.strand, &block, 1, now_ns(), block));
+        cairn_lane_set_thread(s.lane, (int32_t)block); /* the second is a change of threads */
+        assert_int_equal(cairn_profile_snapshot(s.profile, path), CAIRN_OK);
+        crn_trace *trace = recorded_trace(path);
+        assert_int_equal(trace->samples.count, 1);
+        assert_int_equal(trace->samples.change_count, block - 1);
+        assert_int_equal(trace->samples.list[0].cpu, block);
+        crn_trace_free(trace);
+        cairn_profile_disable(s.profile);
+        assert_true(crn_profile_begin_again(s.profile));
+    }
+    setup_close(&s);
 }
 
 /* ---- lost switches ---- */
@@ -484,6 +553,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(working_waiting_and_ready_are_told_apart),
         cmocka_unit_test(without_switches_they_are_estimated),
+        cmocka_unit_test(snapshots_have_the_times_without_a_core),
+        cmocka_unit_test(a_period_has_its_own_samples),
         cmocka_unit_test(the_kernel_says_that_switches_are_missing),
         cmocka_unit_test(lost_switches_are_estimated),
         cmocka_unit_test(waits_have_the_thread_that_ended_them),

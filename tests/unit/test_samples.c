@@ -43,27 +43,57 @@ static uint64_t cpu_of(const crn_trace *trace)
     return sum;
 }
 
+enum { SAMPLES = 5000, LONGEST = 6 };
+
+/* Samples that a test records. */
+typedef struct sampled {
+    cairn_block blocks[SAMPLES][LONGEST]; /* of sample i, the first i % LONGEST */
+    uint64_t moments[SAMPLES], times[SAMPLES];
+} sampled;
+
+/* The trace has exactly these samples. */
+static void assert_samples(const crn_trace *trace, const sampled *sampled)
+{
+    const crn_samples *samples = &trace->samples;
+    uint64_t first = trace->processes[0].monotonic_ns;
+    assert_int_equal(samples->count, SAMPLES + 2); /* 10 s are of three samples */
+    for (uint32_t i = 0, at = 0; i < SAMPLES; i++) {
+        uint32_t found[64];
+        for (uint64_t left = sampled->times[i]; at < samples->count; at++) {
+            assert_int_equal(samples->list[at].at + first, sampled->moments[i]);
+            assert_int_equal(blocks_of(samples, samples->list[at].path, found), i % LONGEST);
+            assert_memory_equal(found, sampled->blocks[i], (i % LONGEST) * sizeof *found);
+            left -= samples->list[at].cpu;
+            if (!left) {
+                at++;
+                break;
+            }
+        }
+    }
+}
+
 static void samples_are_read_as_they_were_recorded(void **state)
 {
     (void)state;
-    enum { SAMPLES = 5000, LONGEST = 6 };
-    char path[SCRATCH_PATH], copy[SCRATCH_PATH];
+    char path[SCRATCH_PATH], copy[SCRATCH_PATH], snapshot[SCRATCH_PATH];
     cairn_options options = span_options(scratch_path(path, "samples.cairn"));
     setup s = setup_open(&options, LONGEST);
     random_source random = {5};
-    static cairn_block blocks[SAMPLES][LONGEST];
-    static uint64_t moments[SAMPLES], times[SAMPLES];
+    static sampled made;
     uint64_t begin = now_ns(), sum = 0;
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        moments[i] = begin + i * (uint64_t)1000;
-        times[i] = i == 7 ? 10000000000u : random_below(&random, 2000000);
-        sum += times[i];
+        made.moments[i] = begin + i * (uint64_t)1000;
+        made.times[i] = i == 7 ? 10000000000u : random_below(&random, 2000000);
+        sum += made.times[i];
         for (uint32_t k = 0; k < i % LONGEST; k++) /* no two the same in a row: it would fold */
-            blocks[i][k] = 1 + (k + i) % LONGEST;
-        assert_true(cairn_sample_at(s.strand, blocks[i], i % LONGEST, moments[i], times[i]));
+            made.blocks[i][k] = 1 + (k + i) % LONGEST;
+        assert_true(
+            cairn_sample_at(s.strand, made.blocks[i], i % LONGEST, made.moments[i], made.times[i]));
     }
     cairn_lane_set_thread(s.lane, 4711);
-    assert_false(cairn_sample_at(NULL, blocks[0], 0, 1, 1));
+    assert_false(cairn_sample_at(NULL, made.blocks[0], 0, 1, 1));
+    scratch_path(snapshot, "snapshot.cairn");
+    assert_int_equal(cairn_profile_snapshot(s.profile, snapshot), CAIRN_OK);
     setup_close(&s);
     recorded its = recorded_load(path);
     const crn_samples *samples = &its.trace->samples;
@@ -74,21 +104,10 @@ static void samples_are_read_as_they_were_recorded(void **state)
         total += its.profile->values[cpu][c];
     assert_int_equal(total, sum);
     assert_int_equal(its.trace->threads[0], 4711);
-    assert_int_equal(samples->count, SAMPLES + 2); /* 10 s are of three samples */
-    for (uint32_t i = 0, at = 0; i < SAMPLES; i++) {
-        uint32_t found[64];
-        uint64_t first = its.trace->processes[0].monotonic_ns;
-        for (uint64_t left = times[i]; at < samples->count; at++) {
-            assert_int_equal(samples->list[at].at + first, moments[i]);
-            assert_int_equal(blocks_of(samples, samples->list[at].path, found), i % LONGEST);
-            assert_memory_equal(found, blocks[i], (i % LONGEST) * sizeof *found);
-            left -= samples->list[at].cpu;
-            if (!left) {
-                at++;
-                break;
-            }
-        }
-    }
+    assert_samples(its.trace, &made);
+    crn_trace *copied = recorded_trace(snapshot);
+    assert_samples(copied, &made);
+    crn_trace_free(copied);
     difference difference;
     assert_true(span_readers_agree(path, NULL, &difference));
     crn_error error;
@@ -108,6 +127,8 @@ static void samples_are_read_as_they_were_recorded(void **state)
 
 typedef struct reading {
     const char *path;
+    cairn_profile *profile; /* takes a snapshot there before each reading; NULL: it is recorded
+                               there */
     bool stop;
     uint64_t unreadable, fewer, wrong; /* assertions are for the main thread alone */
 } reading;
@@ -118,6 +139,8 @@ static void *read_on(void *data)
     uint32_t before = 0;
     while (!__atomic_load_n(&reading->stop, __ATOMIC_ACQUIRE)) {
         crn_error error;
+        if (reading->profile)
+            reading->unreadable += cairn_profile_snapshot(reading->profile, reading->path) != 0;
         crn_trace *trace = crn_trace_load(reading->path, &error);
         uint32_t blocks[64];
         if (!trace) {
@@ -134,24 +157,25 @@ static void *read_on(void *data)
     return NULL;
 }
 
-/* A sample is never seen before its context. */
-static void a_live_capture_has_whole_samples(void **state)
+/* Takes samples while another thread reads the capture, or snapshots of it. */
+static void read_while_sampling(bool snapshots)
 {
-    (void)state;
-    enum { SAMPLES = 20000, LONGEST = 40, BLOCKS_OF_PATH = 100 };
-    char path[SCRATCH_PATH];
+    enum { TAKEN = 20000, DEEPEST = 40, BLOCKS_OF_PATH = 101 };
+    char path[SCRATCH_PATH], copy[SCRATCH_PATH];
     cairn_options options = span_options(scratch_path(path, "live.cairn"));
+    scratch_path(copy, "shot.cairn");
     setup s = setup_open(&options, BLOCKS_OF_PATH);
-    reading reading = {.path = path};
+    reading reading = {.path = snapshots ? copy : path, .profile = snapshots ? s.profile : NULL};
     random_source random = {9};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, read_on, &reading), 0);
-    for (uint64_t i = 0; i < scale(SAMPLES); i++) {
-        cairn_block blocks[LONGEST];
-        uint32_t length = 1 + random_below(&random, LONGEST);
+    for (uint64_t i = 0; i < scale(TAKEN); i++) {
+        cairn_block blocks[DEEPEST];
+        uint32_t length = 1 + random_below(&random, DEEPEST);
         uint32_t first = random_below(&random, BLOCKS_OF_PATH);
+        uint32_t step = 1 + random_below(&random, BLOCKS_OF_PATH - 1); /* most paths are new */
         for (uint32_t k = 0; k < length; k++)
-            blocks[k] = 1 + (first + k) % BLOCKS_OF_PATH;
+            blocks[k] = 1 + (first + k * step) % BLOCKS_OF_PATH;
         cairn_sample_at(s.strand, blocks, length, now_ns(), length);
     }
     __atomic_store_n(&reading.stop, true, __ATOMIC_RELEASE);
@@ -160,6 +184,19 @@ static void a_live_capture_has_whole_samples(void **state)
     assert_int_equal(reading.unreadable, 0);
     assert_int_equal(reading.fewer, 0);
     assert_int_equal(reading.wrong, 0);
+}
+
+/* A sample is never seen before its context. */
+static void a_live_capture_has_whole_samples(void **state)
+{
+    (void)state;
+    read_while_sampling(false);
+}
+
+static void snapshots_have_whole_samples(void **state)
+{
+    (void)state;
+    read_while_sampling(true);
 }
 
 static pid_t other_thread;
@@ -510,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_read_as_they_were_recorded),
         cmocka_unit_test(a_live_capture_has_whole_samples),
+        cmocka_unit_test(snapshots_have_whole_samples),
         cmocka_unit_test(lanes_tell_their_thread),
         cmocka_unit_test(samples_are_in_the_innermost_span),
         cmocka_unit_test(samples_stay_on_their_machine),
