@@ -288,6 +288,11 @@ int crn_capture_file(crn_capture *capture)
     return file;
 }
 
+int crn_capture_file_in_memory(crn_capture *capture)
+{
+    return crn_file_is_nameless(&capture->file) ? crn_capture_file(capture) : -1;
+}
+
 /* Releases the unused end of a chunk. An unused chunk gets kind 0, which readers skip. */
 static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
 {

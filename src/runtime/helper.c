@@ -44,6 +44,12 @@ void crn_helpers_forget(void)
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
+/* Gives the calling thread a file table of its own with `file` alone; -1: with no file. */
+static bool leave_files(int file)
+{
+    return file < 0 ? crn_thread_leave_files() : crn_thread_leave_files_but(file);
+}
+
 /* Runs a helper. Counts it only while it exists: too high a count would end the process early.
  * Restores the starter's signal mask, because the program's exit handlers may run on the last
  * thread. */
@@ -52,7 +58,7 @@ static void *run_counted(void *data)
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
     pthread_mutex_lock(&helper->lock); /* waits until crn_helper_start has completed the struct */
-    helper->apart = helper->kept && crn_thread_leave_files();
+    helper->apart = helper->kept && leave_files(helper->file);
     helper->run(helper->data);
     sigset_t mask = helper->mask;
     helper->over = true;
@@ -101,8 +107,8 @@ static void forget(crn_helper *helper)
     __atomic_store_n(&helper->running, false, __ATOMIC_RELEASE);
 }
 
-bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
-                      void *data)
+static bool start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
+                  void *data)
 {
     pthread_mutex_init(&helper->lock, NULL);
     sem_init(&helper->wake, 0, 0);
@@ -123,6 +129,18 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     if (!started)
         forget(helper);
     return started;
+}
+
+bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *), void *data)
+{
+    return start(helper, name, false, run, data);
+}
+
+bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void *(*run)(void *),
+                            void *data)
+{
+    helper->file = file;
+    return start(helper, name, true, run, data);
 }
 
 /* Waits for a wake-up, at most until `until`. Releases the helper's lock while it waits. Returns

@@ -26,18 +26,22 @@ typedef struct crn_helper {
     bool kept;          /* there is a keeper */
     bool stop;          /* the helper must end; atomic */
     bool apart;         /* the helper has a file table of its own */
+    int file;           /* if `kept`: file of the program that this table keeps; -1: none */
     bool over;          /* `run` has returned. Under lock */
     bool halted;        /* the thread that called crn_helper_halt has the lock */
     bool detached;      /* nobody joins the thread: crn_helper_let_end */
 } crn_helper;
 
-/* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `apart` gives the thread a
- * file table of its own where possible, so that the files it opens take no numbers from the
- * program's. Then a second thread, the keeper, keeps the program's files open until the helper has
- * ended, for the program's exit handlers. `name` is the thread's name for the kernel. Returns false
- * if no thread can be made. */
-bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
-                      void *data);
+/* Starts `run(data)` on a thread with all signals but SIGBUS blocked. `name` is the thread's name
+ * for the kernel. Returns false if no thread can be made. */
+bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *), void *data);
+
+/* Does the same, and gives the thread a file table of its own where possible, so that the files it
+ * opens take no numbers from the program's. Of the program's files the table has `file` alone; -1:
+ * none. A second thread, the keeper, keeps the program's files open until the helper has ended, for
+ * the program's exit handlers. */
+bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void *(*run)(void *),
+                            void *data);
 
 /* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end,
  * because of crn_helper_stop or because the program has ended. Only this function notices the

@@ -378,7 +378,8 @@ static void *run(void *data)
 
 bool crn_off_core_start(cairn_profile *profile)
 {
-    return crn_helper_start(&profile->off_core, "cairn-switches", true, run, profile);
+    int file = crn_capture_file_in_memory(&profile->capture);
+    return crn_helper_start_apart(&profile->off_core, "cairn-switches", file, run, profile);
 }
 
 void crn_off_core_free(cairn_lane *lane)

@@ -181,7 +181,7 @@ static bool begin(const char *out)
     crn_helper_stop(&period.helper); /* the last period's helper has ended, or is about to */
     __atomic_store_n(&period.asked, false, __ATOMIC_RELEASE);
     bool begun = has_profile() && choose_paths(out) &&
-                 crn_helper_start(&period.helper, "cairn-period", false, run, NULL);
+                 crn_helper_start(&period.helper, "cairn-period", run, NULL);
     if (begun)
         crn_process_show(period.profile);
     else if (period.profile)

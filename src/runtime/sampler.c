@@ -360,8 +360,10 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     sampler->period_ns = profile->sample_period_ns;
     sampler->random = profile->seed;
     crn_sampler_resume(profile);
-    return crn_helper_start(&sampler->helper, "cairn-sampler", profile->cpu != CAIRN_CPU_OFF, run,
-                            profile)
-               ? CAIRN_OK
-               : CAIRN_E_THREAD;
+    static const char name[] = "cairn-sampler";
+    int file = crn_capture_file_in_memory(&profile->capture);
+    bool started = profile->cpu != CAIRN_CPU_OFF /* it then opens files of /proc */
+                       ? crn_helper_start_apart(&sampler->helper, name, file, run, profile)
+                       : crn_helper_start(&sampler->helper, name, run, profile);
+    return started ? CAIRN_OK : CAIRN_E_THREAD;
 }

@@ -276,7 +276,7 @@ static void *prepare(void *data)
 
 static bool start_preparer(cairn_profile *profile)
 {
-    return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
+    return crn_helper_start(&profile->preparer, "cairn-space", prepare, profile);
 }
 
 /* A sampling thread with a file table of its own cannot start the preparer, which would share that

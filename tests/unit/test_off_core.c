@@ -237,6 +237,28 @@ static void snapshots_have_the_times_without_a_core(void **state)
     crn_trace_free(whole);
 }
 
+/* A later period has nothing that ended before it. */
+static void a_period_has_its_own_times_without_a_core(void **state)
+{
+    (void)state;
+    skip_where_emulated();
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(NULL);
+    options.off_core = true;
+    setup s = setup_open(&options, BLOCKS);
+    scratch_path(path, "period.cairn");
+    cairn_span_begin(s.strand, SLEEP, 1); /* a trace without spans has no times */
+    crn_trace_free(await_off_core(s.profile, path));
+    cairn_profile_disable(s.profile);
+    crn_profile_stop_threads(s.profile);
+    assert_true(crn_profile_begin_again(s.profile));
+    crn_trace *trace = await_off_core(s.profile, path);
+    for (uint32_t i = 1; i < trace->off_core_count; i++) /* the first may have begun before */
+        assert_true(trace->off_core[i].begin > 0);
+    crn_trace_free(trace);
+    setup_close(&s);
+}
+
 /* Samples of the period before are in its own capture. */
 static void a_period_has_its_own_samples(void **state)
 {
@@ -554,6 +576,7 @@ int main(void)
         cmocka_unit_test(working_waiting_and_ready_are_told_apart),
         cmocka_unit_test(without_switches_they_are_estimated),
         cmocka_unit_test(snapshots_have_the_times_without_a_core),
+        cmocka_unit_test(a_period_has_its_own_times_without_a_core),
         cmocka_unit_test(a_period_has_its_own_samples),
         cmocka_unit_test(the_kernel_says_that_switches_are_missing),
         cmocka_unit_test(lost_switches_are_estimated),
