@@ -58,8 +58,9 @@ CAIRN_PRIV_API int cairn_mutex_trylock(cairn_mutex *mutex);
 CAIRN_PRIV_API int cairn_mutex_unlock(cairn_mutex *mutex);
 
 /* Waits like pthread_cond_wait, with the mutex unlocked. The mutex's span ends before the wait, and
- * another begins after it. The wait is not recorded: put a span around the call, and use
- * cairn_span_waits_for. Thread: the one that holds the mutex. */
+ * another begins after it, unless the thread does not hold the mutex then, because of an error. The
+ * wait is not recorded: put a span around the call, and use cairn_span_waits_for. Thread: the one
+ * that holds the mutex. */
 CAIRN_PRIV_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
 
 CAIRN_PRIV_INLINE void cairn_priv_mutex_end(cairn_mutex **mutex)

@@ -29,6 +29,14 @@ static void begin_hold(cairn_mutex *mutex, cairn_strand *strand)
     mutex->scope = cairn_scope_begin(strand, &mutex->hold, CAIRN_ITERATION_NONE);
 }
 
+/* Forgets the scope as well: a misused mutex that is not held must not end other scopes. */
+static void end_hold(cairn_mutex *mutex)
+{
+    cairn_scope hold = mutex->scope;
+    mutex->scope.strand = NULL;
+    cairn_scope_end(&hold);
+}
+
 int cairn_mutex_lock(cairn_mutex *mutex)
 {
     cairn_strand *strand = cairn_thread_strand();
@@ -66,16 +74,15 @@ int cairn_mutex_trylock(cairn_mutex *mutex)
 
 int cairn_mutex_unlock(cairn_mutex *mutex)
 {
-    cairn_scope hold = mutex->scope;
-    cairn_scope_end(&hold);
+    end_hold(mutex);
     return pthread_mutex_unlock(&mutex->mutex);
 }
 
 int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition)
 {
-    cairn_scope hold = mutex->scope;
-    cairn_scope_end(&hold);
+    end_hold(mutex);
     int failed = pthread_cond_wait(condition, &mutex->mutex);
-    begin_hold(mutex, cairn_thread_strand());
+    if (!failed || failed == EOWNERDEAD) /* else the thread does not hold the mutex */
+        begin_hold(mutex, cairn_thread_strand());
     return failed;
 }

@@ -92,11 +92,30 @@ static void conditional(void)
     check(pthread_join(thread, NULL) == 0);
 }
 
+/* A mutex that is not held cannot be given up. */
+static void misused(void)
+{
+    pthread_mutexattr_t kind;
+    check(pthread_mutexattr_init(&kind) == 0);
+    check(pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK) == 0);
+    check(pthread_mutex_init(&scene.mutex, &kind) == 0);
+    CAIRN_SCOPE("owner");
+    check(cairn_mutex_lock(&scene) == 0 && cairn_mutex_unlock(&scene) == 0);
+    {
+        CAIRN_SCOPE("without");
+        check(cairn_mutex_wait(&scene, &changed) == EPERM);
+        CAIRN_SCOPE("after");
+    }
+    check(cairn_mutex_lock(&scene) == 0 && cairn_mutex_unlock(&scene) == 0);
+}
+
 static int play(const char *name)
 {
     alarm(60);
     if (strcmp(name, "contended") == 0)
         contended();
+    else if (strcmp(name, "misused") == 0)
+        misused();
     else
         conditional();
     return 0;
@@ -141,12 +160,24 @@ static void a_condition_gives_the_mutex_up(void **state)
     recorded_free(&recorded);
 }
 
+static void a_wait_without_the_mutex_is_no_hold(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("misused");
+    assert_int_equal(recorded_count(&recorded, "scene"), 2);
+    assert_int_equal(recorded_count(&recorded, "owner/scene"), 2);
+    assert_int_equal(recorded_count(&recorded, "owner/without/after"), 1);
+    assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "0");
+    recorded_free(&recorded);
+}
+
 /* Without a profile. */
 static void an_unprofiled_mutex_is_a_mutex(void **state)
 {
     (void)state;
     again_run("contended", NULL, NULL, NULL, 0);
     again_run("conditional", NULL, NULL, NULL, 0);
+    again_run("misused", NULL, NULL, NULL, 0);
 }
 
 int main(int count, char **arguments)
@@ -154,6 +185,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holders_and_waiters_are_recorded),
         cmocka_unit_test(a_condition_gives_the_mutex_up),
+        cmocka_unit_test(a_wait_without_the_mutex_is_no_hold),
         cmocka_unit_test(an_unprofiled_mutex_is_a_mutex),
     };
     if (count > 1)
