@@ -10,7 +10,7 @@
 #include "runtime/runtime.h"
 
 static pthread_key_t key;
-static bool has_key;
+static bool has_key; /* under the threads' lock */
 
 /* ---- under the threads' lock ---- */
 
@@ -62,19 +62,16 @@ static void end(void *data)
     errno = saved;
 }
 
-static void make_key(void)
-{
-    has_key = pthread_key_create(&key, end) == 0;
-}
-
-/* Sets a thread-specific value, so that `end` runs at the thread's end. */
+/* Sets a thread-specific value, so that `end` runs at the thread's end. The caller tries again when
+ * the thread takes its next lane if there is no free key or no memory now. */
 static void be_told_of_end(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_key);
-    crn_this_thread.told = true;
-    if (has_key)
-        pthread_setspecific(key, &crn_this_thread);
+    crn_threads_lock();
+    if (!has_key)
+        has_key = pthread_key_create(&key, end) == 0;
+    bool can = has_key;
+    crn_threads_unlock();
+    crn_this_thread.told = can && pthread_setspecific(key, &crn_this_thread) == 0;
 }
 
 /* ---- changes of ownership ---- */
@@ -84,11 +81,11 @@ void crn_lane_own(cairn_lane *lane)
     if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == &crn_this_thread)
         return;
     int saved = errno;
-    if (!crn_this_thread.told)
-        be_told_of_end();
     if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED))
         crn_lane_settle_moved(lane);
     cairn_priv_strand_aside();
+    if (!crn_this_thread.told)
+        be_told_of_end();
     crn_threads_lock();
     take(lane);
     crn_threads_unlock();

@@ -3,12 +3,14 @@
  * test_threads.c - lanes on several threads, read by others while they record. For the thread
  * sanitizer.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/runtime.h"
 #include "support/cases.h"
 #include "support/compare.h"
 #include "support/profiles.h"
@@ -32,6 +34,42 @@ typedef struct worker {
     pthread_t thread;
     uint64_t seed;
 } worker;
+
+/* ---- the end of threads ---- */
+
+/* Opens two lanes and leaves them open. */
+static void *leave_lanes_open(void *data)
+{
+    cairn_lane **lanes = data;
+    for (int i = 0; i < 2; i++)
+        cairn_strand_open(lanes[i] = cairn_lane_open(lanes[2]->profile, "left open"));
+    return NULL;
+}
+
+/* While the program has all keys of thread-specific data, no thread can be told of its end. Must be
+ * the first case, because the library keeps the key that it gets. */
+static void threads_release_their_lanes_once_a_key_is_free(void **state)
+{
+    (void)state;
+    static pthread_key_t keys[PTHREAD_KEYS_MAX];
+    int count = 0;
+    while (count < PTHREAD_KEYS_MAX && pthread_key_create(&keys[count], NULL) == 0)
+        count++;
+    setup s = setup_open(NULL, BLOCKS);
+    cairn_enter(s.strand, 1);
+    while (count)
+        assert_int_equal(pthread_key_delete(keys[--count]), 0);
+    cairn_lane *lanes[3] = {NULL, NULL, s.lane};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, leave_lanes_open, lanes), 0);
+    pthread_join(thread, NULL);
+    assert_null(lanes[0]->owner);
+    assert_null(lanes[1]->owner);
+    assert_non_null(s.lane->owner);
+    setup_close(&s);
+}
+
+/* ---- in parallel ---- */
 
 static void run_workers(shared *common, void *(*work)(void *), uint64_t first_seed)
 {
@@ -313,6 +351,7 @@ static void thousands_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
+        cmocka_unit_test(threads_release_their_lanes_once_a_key_is_free),
         cmocka_unit_test(lanes_in_parallel_add_up),
         cmocka_unit_test(lanes_open_and_close_in_parallel),
         cmocka_unit_test(recording_is_switched_by_another_thread),
