@@ -43,10 +43,11 @@ CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
 /* Returns this thread's own strand in the process's profile. Returns NULL without a profile, at the
- * cost of two predictable branches. The strand is the only one of a lane named like the thread.
- * Both are closed when the thread ends, after the destructors of thread-local objects and all but
- * the last two rounds of pthread_key_create destructors; then the function returns NULL. With
- * CAIRN_DISABLE (scope.h) it always returns NULL. Not signal safe. */
+ * cost of two predictable branches. The strand is the only one of a lane named like the thread, or
+ * like an earlier thread if it reuses that one's lane (cairn_lane_open). Both are closed when the
+ * thread ends, after the destructors of thread-local objects and all but the last two rounds of
+ * pthread_key_create destructors; then the function returns NULL. With CAIRN_DISABLE (scope.h) it
+ * always returns NULL. Not signal safe. */
 CAIRN_PRIV_INLINE cairn_strand *cairn_thread_strand(void)
 {
 #ifdef CAIRN_DISABLE

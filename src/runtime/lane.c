@@ -3,6 +3,7 @@
  * Opens, switches, unwinds and closes lanes and strands.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "runtime/runtime.h"
@@ -14,14 +15,26 @@ enum { KEPT_STACK = 1024 }; /* entries of the stack that a closed strand may kee
 
 /* ---- lanes ---- */
 
-/* Returns a closed lane for reuse, or NULL. With reuse, thousands of short-lived threads need only
- * as many graphs as threads run at once. Call it with the profile's lock held. */
-static cairn_lane *reuse_lane(cairn_profile *profile)
+/* Returns true if the lane has this name, or none yet. */
+static bool may_be_called(const cairn_profile *profile, const cairn_lane *lane, const char *name)
 {
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        if (!lane->open)
+    uint32_t own = lane->disk->name;
+    return !own || strcmp(profile->strings.base + own, name ? name : "") == 0;
+}
+
+/* Returns a closed lane for reuse, or NULL. With reuse, thousands of short-lived threads need only
+ * as many graphs as threads run at once. Prefers a lane of the same name, because a lane's name
+ * stands for all that was ever recorded on it. Call it with the profile's lock held. */
+static cairn_lane *reuse_lane(cairn_profile *profile, const char *name)
+{
+    cairn_lane *found = NULL;
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+        if (!lane->open && may_be_called(profile, lane, name))
             return lane;
-    return NULL;
+        if (!lane->open && !found)
+            found = lane;
+    }
+    return found;
 }
 
 static cairn_lane *open_lane(cairn_profile *profile, const char *name, bool reuse)
@@ -30,7 +43,7 @@ static cairn_lane *open_lane(cairn_profile *profile, const char *name, bool reus
         return NULL;
     int saved = errno;
     crn_profile_lock(profile);
-    cairn_lane *lane = reuse ? reuse_lane(profile) : NULL;
+    cairn_lane *lane = reuse ? reuse_lane(profile, name) : NULL;
     if (!lane)
         lane = crn_lane_new(profile);
     if (lane) {

@@ -69,6 +69,38 @@ static void threads_release_their_lanes_once_a_key_is_free(void **state)
     setup_close(&s);
 }
 
+/* ---- names ---- */
+
+static void lanes_are_reused_by_name(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "names.cairn"));
+    setup s = setup_open(&options, BLOCKS); /* its lane is "main" */
+    cairn_lane *reader = cairn_lane_open(s.profile, "reader");
+    cairn_lane *writer = cairn_lane_open(s.profile, "writer");
+    cairn_lane *nameless = cairn_lane_open(s.profile, NULL);
+    for (int i = 0; i < 2; i++) {
+        cairn_lane_close(reader);
+        cairn_lane_close(writer);
+        cairn_lane *first = cairn_lane_open(s.profile, i ? "writer" : "reader");
+        cairn_lane *second = cairn_lane_open(s.profile, i ? "reader" : "writer");
+        assert_ptr_equal(first, i ? writer : reader);
+        assert_ptr_equal(second, i ? reader : writer);
+    }
+    cairn_lane_close(reader);
+    cairn_lane_close(nameless);
+    assert_ptr_equal(cairn_lane_open(s.profile, "third"), nameless);
+    assert_ptr_equal(cairn_lane_open(s.profile, "fourth"), reader); /* it keeps its name */
+    assert_int_equal(s.profile->lane_count, 4);
+    setup_close(&s);
+    crn_trace *trace = recorded_trace(path);
+    const char *const names[] = {"main", "reader", "writer", "third"};
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(trace->lanes[i], names[i]);
+    crn_trace_free(trace);
+}
+
 /* ---- in parallel ---- */
 
 static void run_workers(shared *common, void *(*work)(void *), uint64_t first_seed)
@@ -352,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(threads_release_their_lanes_once_a_key_is_free),
+        cmocka_unit_test(lanes_are_reused_by_name),
         cmocka_unit_test(lanes_in_parallel_add_up),
         cmocka_unit_test(lanes_open_and_close_in_parallel),
         cmocka_unit_test(recording_is_switched_by_another_thread),
