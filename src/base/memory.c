@@ -156,12 +156,17 @@ void crn_free_sparse(void *memory, size_t size)
         munmap(memory, size);
 }
 
-static void *checked(void *memory)
+void crn_memory_ran_out(void)
 {
-    if (memory)
-        return memory;
     fputs("cairn: out of memory; close other programs or choose a smaller capture\n", stderr);
     exit(2);
+}
+
+static void *checked(void *memory)
+{
+    if (!memory)
+        crn_memory_ran_out();
+    return memory;
 }
 
 void *crn_calloc(size_t count, size_t size)

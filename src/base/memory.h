@@ -50,12 +50,18 @@ char *crn_strdup(const char *text);
 /* Returns a copy of `count` items of `size` bytes. */
 void *crn_copied(const void *items, size_t count, size_t size);
 
+/* Ends the process with a message: memory has run out. */
+__attribute__((noreturn)) void crn_memory_ran_out(void);
+
 /* Makes space in `array` for one more element. The array has space for `room` elements, of which
- * `count` are in use; if all are, doubles the space and `room`. */
+ * `count` are in use; if all are, doubles the space and `room`. Ends the process if `room` is the
+ * largest number of its type. */
 #define CRN_GROW(array, count, room)                                                               \
     do {                                                                                           \
         if ((count) >= (room)) {                                                                   \
             const __typeof__(room) crn_most = (__typeof__(room))-1;                                \
+            if ((room) == crn_most)                                                                \
+                crn_memory_ran_out();                                                              \
             (room) = (room) > crn_most / 2 ? crn_most : (room) ? (room)*2 : 64;                    \
             (array) = crn_realloc((void *)(array), (room), sizeof *(array));                       \
         }                                                                                          \

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 #include "support/walker.h"
@@ -191,6 +192,32 @@ static void recording_continues_without_memory(void **state)
     setup_close(&s);
 }
 
+/* An array whose room is the largest number of its type cannot grow. */
+static void a_count_that_would_wrap_ends_the_process(void **state)
+{
+    (void)state;
+    static char *array;
+    uint8_t count = 0, room = 0;
+    for (; count < UINT8_MAX; count++) {
+        CRN_GROW(array, count, room);
+        array[count] = 1;
+    }
+    assert_int_equal(room, UINT8_MAX);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        child_begin(60);
+        close(STDERR_FILENO); /* it prints a message */
+        CRN_GROW(array, count, room);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+    crn_free(array);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -200,6 +227,7 @@ int main(void)
         cmocka_unit_test(views_that_cannot_be_made_say_so),
         cmocka_unit_test(returns_match_calls_without_memory),
         cmocka_unit_test(recording_continues_without_memory),
+        cmocka_unit_test(a_count_that_would_wrap_ends_the_process),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
