@@ -60,7 +60,7 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
         store->lanes = crn_realloc((void *)store->lanes, count, sizeof *store->lanes);
         store->lane_numbers = crn_realloc(store->lane_numbers, count, sizeof *store->lane_numbers);
         store->threads = crn_realloc(store->threads, count, sizeof *store->threads);
-        if (count >= CRN_LANES_MAX)
+        if (count > CRN_LANES_MAX)
             return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
         store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
         store->threads[store->lane_count] = disk.thread;
@@ -111,7 +111,7 @@ static bool open_ring(crn_store_opening *opening, uint32_t lane)
 static bool find_details_of(crn_store_opening *opening, uint32_t number)
 {
     uint32_t count = opening->detail_lane_count;
-    if (count + 1 >= CRN_LANES_MAX)
+    if (count >= CRN_LANES_MAX)
         return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count + 1);
     CRN_GROW(opening->details, count, opening->detail_lane_room);
     opening->details[count] = (crn_lane_details){.number = number};

@@ -277,7 +277,7 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
     }
     const uint64_t most = CRN_SPAN_NONE - 1;
     if (spans > most || attributes > most || edges > most || counters > most || events > most ||
-        off_core > most || lanes > most || processes > CRN_PROCESSES_MAX)
+        off_core > most || lanes > CRN_LANES_MAX || processes > CRN_PROCESSES_MAX)
         return false;
     to->spans = crn_calloc(spans + 1, sizeof *to->spans);
     to->attributes = crn_calloc(attributes + 1, sizeof *to->attributes);
@@ -314,8 +314,8 @@ bool crn_trace_merge(const crn_trace *const *traces, size_t count, crn_trace **m
         crn_trace_free(to);
         return crn_error_set(error, CAIRN_E_LIMIT,
                              "too much for one capture: it can hold 4,294,967,294 spans, as many "
-                             "attributes and %d processes",
-                             CRN_PROCESSES_MAX);
+                             "attributes, %d lanes and %d processes",
+                             CRN_LANES_MAX, CRN_PROCESSES_MAX);
     }
     merging merging = {.to = to, .key_numbers = crn_interning_new()};
     crn_samples_begin(&merging.samples, &to->samples);

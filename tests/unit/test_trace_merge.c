@@ -204,6 +204,20 @@ static void too_many_processes_are_refused(void **state)
     crn_trace_free(trace);
 }
 
+/* The traces have nothing but their counts: no memory is taken before these are checked. */
+static void too_many_lanes_are_refused(void **state)
+{
+    (void)state;
+    crn_trace half = {.lane_count = CRN_LANES_MAX / 2}, more = {.lane_count = half.lane_count + 1};
+    const crn_trace *traces[] = {&half, &more};
+    crn_trace *merged;
+    crn_error error = {0};
+    assert_false(crn_trace_merge(traces, COUNT(traces), &merged, &error));
+    assert_null(merged);
+    assert_int_equal(error.code, CAIRN_E_LIMIT);
+    assert_non_null(strstr(error.message, "536870912 lanes"));
+}
+
 /* ---- histograms ---- */
 
 static crn_spreads *spreads_of(const char *path)
@@ -624,6 +638,7 @@ int main(void)
         cmocka_unit_test(a_capture_may_be_merged_with_itself),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(too_many_processes_are_refused),
+        cmocka_unit_test(too_many_lanes_are_refused),
         cmocka_unit_test(histograms_add_up),
         cmocka_unit_test(requesters_are_found),
         cmocka_unit_test(processes_of_one_machine_are_not_shifted),
