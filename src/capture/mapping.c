@@ -12,10 +12,29 @@
 
 /* ---- truncated files ---- */
 
-/* Held to change `mappings` and `before`. The signal handler reads both without the lock. */
+/* The place of a mapping. Never freed, because the signal handler may look at it at any time: a
+ * later mapping uses it again. */
+typedef struct crn_mapped {
+    uintptr_t base; /* 0: unused; atomic */
+    uint64_t size;  /* atomic. Changes only while `base` is 0 */
+    struct crn_mapped *next;
+} crn_mapped;
+
+/* Held to change what follows. The signal handler reads all but `open_count` without the lock: the
+ * thread that it interrupts may hold it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static crn_mapping *mappings;
+static crn_mapped *mappings; /* the last one made is the first; atomic */
+static size_t open_count;
 static struct sigaction before;
+
+/* Returns true if `at` lies in the mapping. The second look at the base finds out whether the size
+ * is that of another mapping, which took the entry meanwhile. */
+static bool contains(const crn_mapped *mapped, uintptr_t at)
+{
+    uintptr_t base = __atomic_load_n(&mapped->base, __ATOMIC_ACQUIRE);
+    uint64_t size = __atomic_load_n(&mapped->size, __ATOMIC_ACQUIRE);
+    return base && at - base < size && __atomic_load_n(&mapped->base, __ATOMIC_RELAXED) == base;
+}
 
 /* Handles SIGBUS, raised by a read beyond the end of a truncated file: maps zeros there, which end
  * every section. Signal safe: mmap is a plain system call. */
@@ -23,9 +42,9 @@ static void fill(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;
     (void)context;
-    for (const crn_mapping *mapping = mappings; mapping; mapping = mapping->next) {
-        uintptr_t base = (uintptr_t)mapping->base;
-        if (at - base >= mapping->size)
+    const crn_mapped *mapped = __atomic_load_n(&mappings, __ATOMIC_ACQUIRE);
+    for (; mapped; mapped = mapped->next) {
+        if (!contains(mapped, at))
             continue;
         uintptr_t page = at & ~(uintptr_t)(CRN_PAGE - 1);
         if (mmap((void *)page, CRN_PAGE, PROT_READ, // NOLINT(performance-no-int-to-ptr)
@@ -36,6 +55,20 @@ static void fill(int signal, siginfo_t *info, void *context)
                                          signal when the access is repeated */
 }
 
+/* Returns an unused entry of the list, or a new one. Hold the lock. */
+static crn_mapped *take_entry(void)
+{
+    crn_mapped *mapped = mappings;
+    while (mapped && mapped->base)
+        mapped = mapped->next;
+    if (mapped)
+        return mapped;
+    mapped = crn_calloc(1, sizeof *mapped);
+    mapped->next = mappings;
+    __atomic_store_n(&mappings, mapped, __ATOMIC_RELEASE);
+    return mapped;
+}
+
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
 {
     *mapping = (crn_mapping){.size = reader->file_size};
@@ -43,14 +76,15 @@ void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
     if (base == MAP_FAILED)
         return;
     pthread_mutex_lock(&lock);
-    if (!mappings) {
+    if (!open_count++) {
         struct sigaction action = {.sa_sigaction = fill, .sa_flags = SA_SIGINFO};
         sigemptyset(&action.sa_mask);
         sigaction(SIGBUS, &action, &before);
     }
     mapping->base = base;
-    mapping->next = mappings;
-    mappings = mapping;
+    mapping->entry = take_entry();
+    __atomic_store_n(&mapping->entry->size, mapping->size, __ATOMIC_RELEASE);
+    __atomic_store_n(&mapping->entry->base, (uintptr_t)base, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
 
@@ -59,16 +93,12 @@ void crn_mapping_close(crn_mapping *mapping)
     if (!mapping->base)
         return;
     pthread_mutex_lock(&lock);
-    crn_mapping **at = &mappings;
-    while (*at && *at != mapping)
-        at = &(*at)->next;
-    if (*at)
-        *at = mapping->next;
-    if (!mappings)
+    __atomic_store_n(&mapping->entry->base, 0, __ATOMIC_RELAXED);
+    if (!--open_count)
         sigaction(SIGBUS, &before, NULL);
     pthread_mutex_unlock(&lock);
     munmap((void *)mapping->base, mapping->size);
-    mapping->base = NULL;
+    *mapping = (crn_mapping){0};
 }
 
 void crn_mapping_rest(const crn_mapping *mapping)

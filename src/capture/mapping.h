@@ -13,7 +13,7 @@
 typedef struct crn_mapping {
     const char *base; /* NULL: the file could not be mapped */
     uint64_t size;
-    struct crn_mapping *next; /* in the list of open mappings */
+    struct crn_mapped *entry; /* in the list of mappings; NULL: not mapped */
 } crn_mapping;
 
 /* Maps the whole capture. The mapping does not move until it is closed. */
