@@ -121,6 +121,13 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
     return true;
 }
 
+static void free_chunks(crn_reader *reader)
+{
+    crn_free(reader->chunks);
+    reader->chunks = NULL;
+    reader->chunk_count = 0;
+}
+
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error)
 {
     *reader = (crn_reader){.file = file};
@@ -137,8 +144,7 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
     reader->file_size = (uint64_t)status.st_size;
     if (check_header(reader, name, error) && read_directories(reader, name, error))
         return true;
-    crn_free(reader->chunks);
-    reader->chunks = NULL;
+    free_chunks(reader);
     return false;
 }
 
@@ -178,8 +184,7 @@ void crn_reader_close(crn_reader *reader)
 {
     if (reader->file >= 0)
         close(reader->file);
-    crn_free(reader->chunks);
-    reader->chunks = NULL;
+    free_chunks(reader);
 }
 
 /* Returns the index of the first chunk whose identity is not before `identity`. */
