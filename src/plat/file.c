@@ -111,6 +111,18 @@ static void write_in_place(int file)
     errno = saved;
 }
 
+/* Stores device and inode of the open, empty file. */
+static bool identify(crn_file *file)
+{
+    struct stat status;
+    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
+        return false;
+    write_in_place(file->descriptor);
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
+    return true;
+}
+
 static bool create(crn_file *file, const char *path, const char *magic, size_t size)
 {
     int created = -1;
@@ -118,14 +130,18 @@ static bool create(crn_file *file, const char *path, const char *magic, size_t s
         created = memfd_create("cairn", MFD_CLOEXEC);
     else if (may_replace(path, magic, size) && (file->wanted = absolute(path)) != NULL)
         created = create_beside(file->wanted, &file->path);
-    struct stat status;
-    file->descriptor = above_program_files(created);
-    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
+    if (created < 0)
         return false;
-    write_in_place(file->descriptor);
-    file->device = status.st_dev;
-    file->inode = status.st_ino;
-    return true;
+    file->descriptor = above_program_files(created);
+    if (identify(file))
+        return true;
+    int error = errno;
+    if (file->descriptor >= 0)
+        close(file->descriptor);
+    if (file->path)
+        unlink(file->path);
+    errno = error;
+    return false;
 }
 
 bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size)
