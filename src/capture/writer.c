@@ -33,16 +33,22 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
-/* For lack of space, stores why the file did not grow, for readers, and by how much, so that so
- * much is not requested again: each attempt would fill the disk. Returns `error`. */
-static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refusal,
-                          cairn_error error)
+/* Stores for readers why the file lacks space. */
+static cairn_error refuse(crn_capture *capture, crn_refusal refusal)
 {
-    if (error == CAIRN_E_SPACE) {
-        __atomic_store_n(&capture->header->refused, refusal, __ATOMIC_RELAXED);
-        capture->refused_size = size;
-    }
-    return error;
+    __atomic_store_n(&capture->header->refused, refusal, __ATOMIC_RELAXED);
+    return CAIRN_E_SPACE;
+}
+
+/* The system did not let the file grow by `size` bytes. If it lacks space, so much is not requested
+ * again: each attempt would fill the disk. */
+static cairn_error refuse_growth(crn_capture *capture, uint64_t size)
+{
+    cairn_error error = error_of_errno();
+    if (error != CAIRN_E_SPACE)
+        return error;
+    capture->refused_size = size;
+    return refuse(capture, CRN_REFUSED_SYSTEM);
 }
 
 static bool is_shorter(int file, uint64_t size)
@@ -82,7 +88,7 @@ static cairn_error allocate(crn_capture *capture, uint64_t size)
     uint64_t at = capture->allocated, most = capture->limit - at;
     uint64_t got = append(file, at, size, most < LEAST_ALLOCATION ? most : LEAST_ALLOCATION);
     if (!got)
-        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
+        return refuse_growth(capture, size);
     if (!is_whole(capture, file, at + got))
         return CAIRN_E_LOST;
     capture->allocated = at + got;
@@ -100,7 +106,7 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     if (crn_capture_is_lost(capture))
         return CAIRN_E_LOST;
     if (size > capture->limit || end > capture->limit - size)
-        return refuse(capture, size, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
+        return refuse(capture, CRN_REFUSED_LIMIT);
     if (end + size > capture->allocated)
         error = allocate(capture, end + size - capture->allocated);
     if (error)
@@ -109,6 +115,13 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     capture->end = end + size;
     __atomic_store_n(&capture->header->size, capture->end, __ATOMIC_RELEASE);
     return CAIRN_OK;
+}
+
+/* Takes back the bytes from `offset` on, which take_space has just taken. Hold the lock. */
+static void give_back(crn_capture *capture, uint64_t offset)
+{
+    capture->end = offset;
+    __atomic_store_n(&capture->header->size, offset, __ATOMIC_RELEASE);
 }
 
 /* Maps allocated bytes of the file `place` bytes after the base of a reservation. For a file in
@@ -152,8 +165,10 @@ static cairn_error add_directory(crn_capture *capture)
     crn_disk_directory *full = capture->directory;
     uint64_t full_size = directory_size(capture);
     error = map_directory(capture, offset, LATER_DIRECTORY);
-    if (error)
+    if (error) {
+        give_back(capture, offset);
         return error;
+    }
     __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
     crn_capture_release((char *)full, full_size);
     return CAIRN_OK;
@@ -173,22 +188,38 @@ static crn_disk_chunk *followed(crn_capture *capture, const crn_disk_chunk *chun
     return follows ? last : NULL;
 }
 
-static cairn_error extend(crn_capture *capture, crn_disk_chunk *last, crn_disk_chunk *chunk)
+/* Takes space for a chunk and maps it `place` bytes after the base of a reservation. Hold the
+ * lock. */
+static cairn_error take_mapped(crn_capture *capture, crn_disk_chunk *chunk, char *base,
+                               uint64_t place)
 {
     cairn_error error = take_space(capture, chunk->size, &chunk->offset);
+    if (error || map_allocated(capture, base, place, crn_file_descriptor(&capture->file),
+                               chunk->offset, chunk->size))
+        return error;
+    give_back(capture, chunk->offset);
+    return CAIRN_E_MAP;
+}
+
+static cairn_error extend(crn_capture *capture, crn_disk_chunk *last, crn_disk_chunk *chunk,
+                          char *base)
+{
+    cairn_error error = take_mapped(capture, chunk, base, 0);
     if (!error)
         __atomic_store_n(&last->size, last->size + chunk->size, __ATOMIC_RELEASE);
     return error;
 }
 
-/* Allocates space for a chunk and adds the chunk to the directory. Hold the lock. */
-static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+/* Allocates space for a chunk, maps it and adds it to the directory. It is added last, since the
+ * section goes on at the same place if it cannot be mapped. Hold the lock. */
+static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk, char *base,
+                               uint64_t place)
 {
     cairn_error error = CAIRN_OK;
     if (capture->directory->count == capture->directory->capacity)
         error = add_directory(capture);
     if (!error)
-        error = take_space(capture, chunk->size, &chunk->offset);
+        error = take_mapped(capture, chunk, base, place);
     if (!error) {
         crn_disk_directory *directory = capture->directory;
         directory->chunks[directory->count] = *chunk;
@@ -197,19 +228,21 @@ static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk)
     return error;
 }
 
-static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk, char *base,
+                              uint64_t place)
 {
     pthread_mutex_lock(&capture->lock);
-    cairn_error error = enter_chunk(capture, chunk);
+    cairn_error error = enter_chunk(capture, chunk, base, place);
     pthread_mutex_unlock(&capture->lock);
     return error;
 }
 
-static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk)
+static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk, char *base)
 {
     pthread_mutex_lock(&capture->lock);
     crn_disk_chunk *last = followed(capture, chunk);
-    cairn_error error = last ? extend(capture, last, chunk) : enter_chunk(capture, chunk);
+    cairn_error error =
+        last ? extend(capture, last, chunk, base) : enter_chunk(capture, chunk, base, 0);
     pthread_mutex_unlock(&capture->lock);
     return error;
 }
@@ -217,8 +250,7 @@ static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk)
 char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
     char *base = crn_capture_reserve(capture, chunk->size);
-    if (base && !take_or_extend(capture, chunk) &&
-        map_allocated(capture, base, 0, crn_capture_file(capture), chunk->offset, chunk->size))
+    if (base && !take_or_extend(capture, chunk, base))
         return base;
     crn_capture_release(base, chunk->size);
     return NULL;
@@ -459,12 +491,9 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
     section->chunks = chunks;
     cairn_error error = reserve(section, section->mapped + chunk.size);
     if (!error)
-        error = take_chunk(section->capture, &chunk);
+        error = take_chunk(section->capture, &chunk, section->base, chunk.place);
     if (error)
         return error;
-    if (!map_allocated(section->capture, section->base, chunk.place,
-                       crn_capture_file(section->capture), chunk.offset, chunk.size))
-        return CAIRN_E_MAP;
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;
     return CAIRN_OK;

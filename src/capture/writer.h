@@ -25,7 +25,7 @@ typedef struct crn_capture {
     uint64_t end; /* end of the bytes in use. Not read from header->size, which a loss can set to 0
                      (loss.h). Under lock */
     uint64_t allocated;    /* the file's size. Under lock */
-    uint64_t refused_size; /* bytes by which the file could not grow the last time; so much is not
+    uint64_t refused_size; /* least growth in bytes for which the disk lacked space; so much is not
                               tried again. 0: none. Under lock */
     bool detached;         /* in a child of fork: the file is the parent's and must not grow */
     bool lost;             /* the file cannot be written (loss.h); atomic */
