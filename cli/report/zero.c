@@ -28,11 +28,14 @@ static int compare_places(const void *left, const void *right, void *data)
 static uint8_t *find_ran(const crn_profile *profile)
 {
     uint8_t *ran = crn_calloc(profile->block_count, 1);
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        for (uint32_t m = 0; m < profile->metric_count; m++)
-            if (crn_self(profile, m, c))
-                for (uint32_t at = c; !ran[profile->block[at]]; at = profile->parent[at])
-                    ran[profile->block[at]] = 1;
+    uint8_t *used = crn_calloc(profile->context_count, 1); /* by context: it or one below it ran */
+    for (uint32_t c = profile->context_count; c-- > 0;) {  /* callees before their callers */
+        for (uint32_t m = 0; !used[c] && m < profile->metric_count; m++)
+            used[c] = crn_self(profile, m, c) != 0;
+        used[profile->parent[c]] |= used[c];
+        ran[profile->block[c]] |= used[c];
+    }
+    crn_free(used);
     return ran;
 }
 

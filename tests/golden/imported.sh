@@ -5,3 +5,7 @@ cairn report a.cairn
 cairn report --no-summary a.cairn --tree
 cairn report --no-summary a.cairn --focus work
 cairn assert a.cairn 'samples("work") == 90' 'calls() == 0'
+# A function that one caller has called does not hide another that only calls it.
+printf '%s\n' 'a;b 3' 'c;b 2' >b.folded
+cairn import b.folded
+cairn report --no-summary b.cairn --zero
