@@ -128,8 +128,9 @@ typedef struct crn_run_watch {
 } crn_run_watch;
 
 /* Runs the program and waits for it. Like a shell, leaves signals from the terminal to the program
- * and passes on those sent to this process. `watch` may be NULL. Sets `*status` as waitpid does.
- * Returns 0, an errno if the program could not be run, or -1 if `watch` refused. */
+ * and passes on those sent to this process. `watch` may be NULL. Sets `*status` as waitpid does,
+ * also if a signal ends the process before it executes the program. Returns 0, an errno if the
+ * program could not be run, or -1 if `watch` refused. */
 int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status);
 
 /* Runs the program like crn_run_wait, and samples it from outside into run->sampled. If it cannot

@@ -76,13 +76,14 @@ int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status)
     program = child;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
-    close(go[0]);
     bool watched = child > 0 && (!watch || watch->begin(watch->data, child));
-    if (child > 0 && watched && write(go[1], "", 1) != 1)
+    if (watched && write(go[1], "", 1) != 1)
         reason = errno;
+    close(go[0]); /* only now: if the child is gone, the write would raise SIGPIPE */
     close(go[1]); /* without a byte from it, the child exits */
-    if (child > 0 && read(ends[0], &reason, sizeof reason) != (ssize_t)sizeof reason)
-        reason = 0;
+    int failed;   /* errno of execv */
+    if (child > 0 && read(ends[0], &failed, sizeof failed) == (ssize_t)sizeof failed)
+        reason = failed;
     close(ends[0]);
     while (child > 0 && waitpid(child, status, 0) < 0 && errno == EINTR) {
     }
