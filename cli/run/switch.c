@@ -61,6 +61,12 @@ static bool look(switched *at)
     return true;
 }
 
+/* Says that the program has an action of its own for the signal. */
+static void say_taken(const switched *at, char *why, size_t size)
+{
+    snprintf(why, size, "it handles SIG%s itself", sigabbrev_np(at->page.signal));
+}
+
 bool crn_run_can_switch(int process, char *why, size_t size)
 {
     switched found = {.process = process};
@@ -70,7 +76,7 @@ bool crn_run_can_switch(int process, char *why, size_t size)
     if (!look(&found))
         snprintf(why, size, "its memory may not be read (ptrace_scope)");
     else if (found.page.taken)
-        snprintf(why, size, "it handles SIG%s itself", sigabbrev_np(found.page.signal));
+        say_taken(&found, why, size);
     return !*why;
 }
 
@@ -161,37 +167,47 @@ static bool move(const switched *at, const char *output)
 
 /* ---- the whole ---- */
 
+static const char has_ended[] = "it has ended";
+
 static int fail(const switched *at, const char *what)
 {
     return crn_cli_fail("process %d: %s", at->process, what);
 }
 
 /* Sends the signal that switches recording on or off, unless the program has by now an action of
- * its own for it. Returns false if it was not sent. */
-static bool turn(switched *at)
+ * its own for it. Returns false if it was not sent, and stores why not in `why`. */
+static bool turn(switched *at, char *why, size_t size)
 {
-    return look(at) && !at->page.taken && kill(at->process, at->page.signal) == 0;
+    *why = '\0';
+    if (!look(at))
+        snprintf(why, size, "%s", has_ended);
+    else if (at->page.taken)
+        say_taken(at, why, size);
+    else if (kill(at->process, at->page.signal) != 0)
+        snprintf(why, size, "%s", strerror(errno));
+    return !*why;
 }
 
 int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
 {
     switched at = {.process = process};
     bool talks = !run->quiet && isatty(STDERR_FILENO);
+    char why[128];
     if (!find_page(&at) || !look(&at))
-        return fail(&at, "it has ended");
+        return fail(&at, has_ended);
     if (at.page.state != CAIRN_PRIV_SWITCH_OFF)
         return fail(&at, "it is recorded already");
     uint32_t captures = at.page.captures;
-    if (!turn(&at))
-        return fail(&at, strerror(errno));
+    if (!turn(&at, why, sizeof why))
+        return fail(&at, why);
     fprintf(stderr, "%s: the program records itself, with exact counts%s\n", crn_cli_name,
             !talks   ? ""
             : for_ns ? "; Ctrl-C ends it early"
                      : "; until it ends, or Ctrl-C");
     if (wait_until_told(&at, for_ns)) {
         bool waits = look(&at) && at.page.state == CAIRN_PRIV_SWITCH_WANTED;
-        if (!turn(&at))
-            return fail(&at, "it could not be switched off");
+        if (!turn(&at, why, sizeof why))
+            return crn_cli_fail("process %d could not be switched off: %s", process, why);
         if (waits)
             return fail(&at, "none of its functions that record themselves was called; "
                              "--outside samples it");
