@@ -21,6 +21,10 @@ char *crn_source_text(const char *path, size_t *size, const char **reason)
         } else {
             text = crn_calloc((size_t)info.st_size + 1, 1);
             ssize_t got = read(file, text, (size_t)info.st_size);
+            if (got < 0) {
+                crn_free(text);
+                text = NULL;
+            }
             *size = got > 0 ? (size_t)got : 0;
         }
     }
