@@ -79,8 +79,13 @@ static const char *copy(int from, int to, const struct timespec *end)
     size_t all = 0;
     for (;;) {
         struct pollfd ready = {.fd = from, .events = POLLIN};
-        if (poll(&ready, 1, ms_left(end)) == 0)
+        int count = poll(&ready, 1, ms_left(end));
+        if (count == 0)
             return "takes longer than 30 s to print its sources";
+        if (count < 0 && errno == EINTR)
+            continue; /* a read would have no limit of time */
+        if (count < 0)
+            return strerror(errno);
         ssize_t size = read(from, bytes, sizeof bytes);
         if (size <= 0)
             return size < 0 ? strerror(errno) : NULL;
