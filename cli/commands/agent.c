@@ -121,15 +121,15 @@ static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watc
 }
 
 /* Waits for the next round; a signal ends the wait. `failures` is the number of rounds in a row in
- * which the server took nothing: each after the first doubles the time, until it is five minutes or
- * more. Then adds up to half of the time at random, so that many agents do not come back at
- * once. */
+ * which the server took nothing: each after the first doubles the time, up to five minutes, unless
+ * --every is longer. Then adds up to half of the time at random, so that many agents do not come
+ * back at once. */
 static void pause_for(unsigned failures)
 {
-    enum { LONGEST_S = 300 };
+    enum { LONGEST_MS = 300 * 1000 };
     uint64_t ms = (uint64_t)given.every_s * 1000;
-    for (unsigned f = 1; f < failures && ms < LONGEST_S * 1000; f++)
-        ms *= 2;
+    for (unsigned f = 1; f < failures && ms < LONGEST_MS; f++)
+        ms = 2 * ms < LONGEST_MS ? 2 * ms : LONGEST_MS;
     if (failures)
         ms += (uint64_t)random() % (ms / 2);
     struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};

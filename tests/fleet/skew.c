@@ -3,8 +3,12 @@
  * Preloaded, gives a process other clocks. SKEW: by so many seconds the time of day is wrong, while
  * CLOCK_MONOTONIC is right, as on a machine whose clock is set. SPEED: CLOCK_MONOTONIC runs so many
  * times as fast, and pauses are as much shorter, so that a minute of waiting is over in seconds.
+ * PAUSES: pauses are over at once, and this file gets the length of each in milliseconds, one a
+ * line.
  */
 #include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -33,8 +37,22 @@ VISIBLE int clock_gettime(clockid_t clock, struct timespec *moment)
     return status;
 }
 
+/* Returns true if pauses are over at once. */
+static bool note_pause(const struct timespec *pause)
+{
+    const char *path = getenv("PAUSES");
+    FILE *file = path ? fopen(path, "ae") : NULL;
+    if (file) {
+        fprintf(file, "%ld\n", pause->tv_sec * 1000 + pause->tv_nsec / 1000000);
+        fclose(file);
+    }
+    return file != NULL;
+}
+
 VISIBLE int nanosleep(const struct timespec *pause, struct timespec *left)
 {
+    if (note_pause(pause))
+        return 0;
     long ns = (pause->tv_sec * SECOND + pause->tv_nsec) / number_of("SPEED", 1);
     struct timespec shorter = {ns / SECOND, ns % SECOND};
     return (int)syscall(SYS_nanosleep, &shorter, left);

@@ -15,12 +15,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
@@ -161,6 +159,28 @@ def _():
     assert "is the server running" in done.stderr, done.stderr
 
 
+@case("an agent waits longer for a server that stays away: up to five minutes, and half of that")
+def _():
+    copies("away", 1)
+    for every in (100, 299, 3600):
+        noted, pauses = path("pauses%d" % every), []
+        agent = subprocess.Popen([CAIRN, "agent", path("away"), "--every", str(every)],
+                                 env=environment(NOWHERE, PAUSES=noted, **clocks()),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.time() + 60
+        while len(pauses) < 8 and agent.poll() is None and time.time() < end:
+            time.sleep(0.05)
+            if os.path.exists(noted):
+                with open(noted, encoding="utf-8") as file:
+                    pauses = [int(line) for line in file.read().split("\n")[:-1]]
+        agent.terminate()
+        agent.wait()
+        assert len(pauses) >= 8, pauses
+        for number, pause in enumerate(pauses):
+            least = 1000 * max(every, min(every << min(number, 9), 300))
+            assert least <= pause < 1.5 * least, (every, number, pauses[:8])
+
+
 @case("push keeps in the spool what cannot be sent, with its labels; the next one sends it")
 def _():
     spool = path("spool")
@@ -202,7 +222,7 @@ def _():
     spool = path("refusing")
     run(MAKE_SPANS, path("no.cairn"))
     cairn("push", "--retry", "0", "--spool", spool, path("no.cairn"), url=NOWHERE)
-    with Proxy(lambda sql: "Code: 27, no such row" if sql.startswith("INSERT INTO spans") else None) as proxy:
+    with SERVER.proxy(lambda sql: "Code: 27, no such row" if sql.startswith("INSERT INTO spans") else None) as proxy:
         cairn("push", "--retry", "0", "--spool", spool, url=proxy.url("kept"))
     same(captures_in(spool), [], "captures")
     left = sorted(os.listdir(os.path.join(spool, "refused")))
@@ -297,44 +317,6 @@ def _():
 
 # ---- a user who may only insert ----
 
-class Proxy:
-    """Passes on to the server what `refuses` does not refuse: it returns the server's words, or None."""
-
-    def __init__(self, refuses):
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_):
-                pass
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)
-                sql = query.get("query", [body.decode("utf-8", "replace")])[0]
-                status, answer = 500, (refuses(sql) or "").encode()
-                if not answer:
-                    try:
-                        with urllib.request.urlopen("http://127.0.0.1:%d%s" % (SERVER.http, self.path),
-                                                    body) as reply:
-                            status, answer = 200, reply.read()
-                    except urllib.error.HTTPError as error:
-                        status, answer = error.code, error.read()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def url(self, name):
-        return "clickhouse://127.0.0.1:%d/%s" % (self.server.server_address[1], name)
-
-
 @case("a user who may only insert is enough for push and agent")
 def _():
     refused = []
@@ -346,7 +328,7 @@ def _():
         return "Code: 497, e.displayText() = DB::Exception: writer: Not enough privileges"
     originals = copies("inserted", 3)
     database("inserted")
-    with Proxy(only_inserts) as proxy:
+    with SERVER.proxy(only_inserts) as proxy:
         cairn("push", originals[0], url=proxy.url("inserted"))
         cairn("agent", path("inserted"), "--once", url=proxy.url("inserted"))
     assert refused, "the proxy refused nothing"
@@ -359,7 +341,7 @@ def _():
     inserted = []
     copies("together", 5)
     database("together")
-    with Proxy(lambda sql: inserted.append(sql) if sql.startswith("INSERT") else None) as proxy:
+    with SERVER.proxy(lambda sql: inserted.append(sql) if sql.startswith("INSERT") else None) as proxy:
         cairn("agent", path("together"), "--once", url=proxy.url("together"))
     tables = [sql.split()[2] for sql in inserted]
     same(len(tables), len(set(tables)), "insertions for %d tables" % len(set(tables)))
