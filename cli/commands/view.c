@@ -161,10 +161,8 @@ static int serve(crn_view *view)
 {
     if (given.fleet.url && !(view->fleet = crn_fleet_open(&given.fleet)))
         return CRN_EXIT_BAD;
-    if (!read_files(view) || (view->fleet && !view->file_count && !crn_view_fleet_begin(view))) {
-        crn_view_uploads_remove(view);
+    if (!read_files(view) || (view->fleet && !view->file_count && !crn_view_fleet_begin(view)))
         return CRN_EXIT_BAD;
-    }
     keep_for_answers(view);
     view->serving = true;
     sigset_t ends = signals_block();
@@ -179,12 +177,12 @@ static int serve(crn_view *view)
         _exit(CRN_EXIT_OK); /* does not wait for threads that read spans */
     }
     crn_view_stop(daemon);
-    crn_view_uploads_remove(view);
     return CRN_EXIT_OK;
 }
 
 static void end(crn_view *view)
 {
+    crn_view_uploads_remove(view);
     for (size_t i = 0; i < view->file_count; i++)
         crn_view_file_close(&view->files[i]);
     crn_view_part_clear(&view->both);

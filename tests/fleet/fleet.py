@@ -309,6 +309,16 @@ def _():
         viewer.wait()
 
 
+@case("the page's server leaves no fetched file, even if it cannot listen")
+def _():
+    folder = path("fetched")
+    os.mkdir(folder)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cairn("view", "--api", "--fleet", SERVER.url(), "--port", str(taken.getsockname()[1]), status=2,
+              env=dict(os.environ, TMPDIR=folder))
+    same(os.listdir(folder), [], "left")
+
+
 @case("explain across runs finds that a version is slow")
 def _():
     for number in range(6):
