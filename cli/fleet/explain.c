@@ -89,22 +89,37 @@ static void label_spans(crn_trace *trace, const crn_profile *profile, const char
     trace->attribute_count = count;
 }
 
-/* Fetches a run's spans into a file. On an error prints a message and returns false. */
-static bool fetch(crn_database *database, const char *function, const found_run *run)
+/* Fetches a run's spans into a file. On an error sets `*error` and returns false. */
+static bool fetch(crn_database *database, const char *function, const found_run *run,
+                  crn_error *error)
 {
-    crn_error error = {0};
     crn_trace *trace;
-    crn_profile *profile = crn_fleet_fetch(database, &run->id, &trace, &error);
+    crn_profile *profile = crn_fleet_fetch(database, &run->id, &trace, error);
     bool good = profile != NULL;
-    if (!good)
-        crn_cli_fail("%s", error.message);
     if (trace) {
         label_spans(trace, profile, function, run);
-        good = crn_cli_save_spans(profile, trace, run->path) == CRN_EXIT_OK;
+        good = crn_trace_save(profile, trace, run->path, error);
     }
     crn_trace_free(trace);
     crn_profile_free(profile);
     return good;
+}
+
+/* Fetches the spans of all runs into files of the folder. On an error prints a message and returns
+ * false. */
+static bool fetch_all(crn_database *database, const char *function, const char *folder,
+                      found_run *runs, size_t count)
+{
+    crn_error error = {0};
+    bool good = true;
+    crn_progress_begin("%s: fetching %zu run%s", crn_cli_name, count, count == 1 ? "" : "s");
+    for (size_t i = 0; good && i < count; i++) {
+        crn_progress_at(i, count);
+        snprintf(runs[i].path, sizeof runs[i].path, "%s/%zu.cairn", folder, i);
+        good = fetch(database, function, &runs[i], &error);
+    }
+    crn_progress_end();
+    return good || crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
 }
 
 static bool explain(const found_run *runs, size_t count, const char *function,
@@ -146,14 +161,9 @@ bool crn_fleet_explain(crn_database *database, const crn_fleet_filter *filter, c
              temporary && strlen(temporary) <= 20 ? temporary : "/tmp");
     bool made = mkdtemp(folder) != NULL ||
                 crn_cli_fail("%s: cannot be made: is TMPDIR writable?", folder) == CRN_EXIT_OK;
-    bool good = made && find_runs(database, filter, function, runs, &count);
-    crn_progress_begin("%s: fetching %zu runs", crn_cli_name, count);
-    for (size_t i = 0; good && i < count; i++) {
-        snprintf(runs[i].path, sizeof runs[i].path, "%s/%zu.cairn", folder, i);
-        good = fetch(database, function, &runs[i]);
-    }
-    crn_progress_end();
-    good = good && explain(runs, count, function, shown);
+    bool good = made && find_runs(database, filter, function, runs, &count) &&
+                fetch_all(database, function, folder, runs, count) &&
+                explain(runs, count, function, shown);
     for (size_t i = 0; i < count; i++) {
         unlink(runs[i].path);
         crn_free(runs[i].version);

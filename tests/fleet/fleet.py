@@ -6,6 +6,7 @@ usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE REQUESTS TIMED GROWING DAS
 """
 import json
 import os
+import pty
 import random
 import re
 import shutil
@@ -330,6 +331,30 @@ def _():
     share = {factor["name"]: factor["explained"] for factor in answer["factors"]}
     version = share.pop("version")
     assert version > max(0.9, *share.values()), (version, share)
+
+
+@case("explain across runs has one line of progress, until all runs are fetched")
+def _():
+    def wait(sql):
+        time.sleep(0.05 if sql.startswith("SELECT") else 0)
+    reader, terminal = pty.openpty()
+    with SERVER.proxy(wait) as proxy:
+        tool = subprocess.Popen([CAIRN, "fleet", "explain", "request", "--service", "explained"],
+                                env=dict(os.environ, CAIRN_FLEET=proxy.url("cairn"), TERM="linux"),
+                                stdout=subprocess.DEVNULL, stderr=terminal)
+        os.close(terminal)
+        text = b""
+        try:
+            while data := os.read(reader, 65536):
+                text += data
+        except OSError:  # the other end is closed
+            os.close(reader)
+        same(tool.wait(), 0, "status")
+    lines = [line for line in text.decode().split("\r\x1b[K") if line]
+    shares = [re.fullmatch(r"cairn fleet: fetching 6 runs  (\d+) %", line) for line in lines]
+    assert shares[0] and sum(1 for share in shares if share) > 5, lines
+    assert int([share for share in shares if share][-1][1]) > 80, lines  # of the last run
+    assert not any("writing" in line for line in lines), lines
 
 
 @case("a filter selects runs, and a hostile one selects none")
