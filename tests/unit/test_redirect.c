@@ -271,7 +271,9 @@ static void frames_without_memory_come_back_as_frames(void **state)
     setup s = setup_open(NULL, BLOCKS);
     cairn_profile *other = open_sibling(&s, CAIRN_WALL_OFF, NULL);
     cairn_strand *strand = cairn_stack_strand(cairn_stack_open(s.lane));
-    cairn_enter(strand, 1);
+    for (cairn_block block = 1; block <= 3; block++) /* so that there is room for three */
+        cairn_enter(strand, block);
+    cairn_strand_unwind(strand, 1);
     cairn_strand *away = cairn_strand_redirect(strand, other);
     for (cairn_block i = 0; i < 1000; i++)
         cairn_enter(away, 2 + i % 3);
