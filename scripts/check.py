@@ -65,6 +65,7 @@ class Tally:
         self.unsteady = []  # of the failures: those that passed when they ran again
         self.skipped_oddly = False
         self.seconds = {"build": 0.0, "tests": 0.0}
+        self.processor = {"build": 0.0, "tests": 0.0}  # seconds of one processor
         self.durations = {}  # seconds, by test program
 
     def say(self, text):
@@ -102,20 +103,30 @@ def tell(*lines):
     sys.stdout.flush()
 
 
+USED = threading.local()  # .processor: seconds of processor time of the commands that a thread ran
+
+
 def run(command, log, env=None, cwd=ROOT):
     """Runs a command with its output in a log below build-check/. True if it ended well."""
     os.makedirs(BUILDS, exist_ok=True)
     with open(os.path.join(BUILDS, log), "w", encoding="utf-8") as file:
-        status = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=cwd,
-                                 stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
-    return status == 0
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=cwd,
+                                   stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    USED.processor = processor_used() + usage.ru_utime + usage.ru_stime
+    return process.returncode == 0
+
+
+def processor_used():
+    return getattr(USED, "processor", 0.0)
 
 
 def build(tally, options, env=None, targets=()):
     """Configures and builds a part's directory, or some targets of it; one case."""
     BUILD_TURNS.wait(tally.part)
     tell("%s is built ..." % tally.part)
-    begin = time.monotonic()
+    begin, used = time.monotonic(), processor_used()
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
     priority = [] if tally.part == CHOSEN[0] else ["nice"]  # beside tests, but not starved by others
@@ -129,6 +140,7 @@ def build(tally, options, env=None, targets=()):
     good = good and run([*priority, "ninja", "--quiet", "-C", folder, *targets], log, env)
     tally.case(good, "build")
     tally.seconds["build"] += time.monotonic() - begin
+    tally.processor["build"] += processor_used() - used
     BUILD_TURNS.end(tally.part)
     if not good:
         tally.show_log(log)
@@ -218,7 +230,7 @@ def run_again(tally, tallies, patience, env):
 
 
 def test(tally, suites=(), but=(), env=None, patience=1, names=()):
-    begin = time.monotonic()
+    begin, used = time.monotonic(), processor_used()
     patience = ["-t", str(patience)]
     arguments = [*patience, *names]
     for suite in suites:
@@ -238,6 +250,7 @@ def test(tally, suites=(), but=(), env=None, patience=1, names=()):
     if not tallies or (not good and not failed):
         tally.show_log(tally.part + ".test.log")
     tally.seconds["tests"] += time.monotonic() - begin
+    tally.processor["tests"] += processor_used() - used
 
 
 SANITIZED = {
@@ -248,6 +261,9 @@ SANITIZED = {
 # Suites that do not depend on how Cairn is built run once, in the first part. The comment at the top of
 # tests/meson.build says what `once` and `smoke` are.
 ONCE = ["layers", "compile", "disabled"]
+# Suites of the tool. They run in the part gcc, and under sanitizers in the part address; clang
+# compiles the tool with its own warnings.
+TOOL = ["cli", "golden", "formats", "fleet", "top", "view"]
 
 
 def part_gcc(tally):
@@ -258,7 +274,7 @@ def part_gcc(tally):
 def part_clang(tally):
     options = ["-Dwerror=true", "-Dviewer=disabled", "-Dbench=false"]
     if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
-        test(tally, but=["long", "once", *ONCE])
+        test(tally, but=["long", "once", *ONCE, *TOOL])
 
 
 def part_address(tally):
@@ -445,12 +461,16 @@ PARTS = {name[len("part_"):]: function for name, function in list(globals().item
 
 
 def show_times(tallies, all_seconds, slowest=10):
-    """Prints the times of the parts, and the slowest test programs. The build of a part takes longer
-    beside the tests of one before it."""
-    print("%-10s %8s %8s" % ("seconds", "build", "tests"))
+    """Prints the times of the parts, also of the processors, and the slowest test programs. The
+    build of a part takes longer beside the tests of one before it."""
+    row = "%-10s %8.0f %8.0f %12.0f %8.0f"
+    print("%-10s %8s %8s %12s %8s" % ("seconds", "build", "tests", "processor:", ""))
     for tally in tallies:
-        print("%-10s %8.0f %8.0f" % (tally.part, tally.seconds["build"], tally.seconds["tests"]))
-    print("%-10s %8.0f" % ("all", all_seconds))
+        print(row % (tally.part, tally.seconds["build"], tally.seconds["tests"],
+                     tally.processor["build"], tally.processor["tests"]))
+    print("%-10s %8.0f %8s %12.0f %8.0f" % (
+        "all", all_seconds, "", sum(tally.processor["build"] for tally in tallies),
+        sum(tally.processor["tests"] for tally in tallies)))
     durations = [(seconds, tally.part, name) for tally in tallies
                  for name, seconds in tally.durations.items()]
     for seconds, part, name in sorted(durations, reverse=True)[:slowest]:
