@@ -182,7 +182,7 @@ void checker::fail(const gimple *where, const char *what)
 void checker::enter(stack &stack, const gimple *marker)
 {
     if (stack.now == RECEIVED)
-        fail(marker, "enter in a landing pad before restore");
+        fail(marker, "enter before restore, where an exception or a jump arrives");
     tree height = crn_marker_height(marker);
     stack.forget(height);
     stack.push(NULL);
@@ -255,11 +255,11 @@ void checker::call(stack &stack, const gcall *call)
     if (stack.now == BEFORE)
         fail(call, "call before the function's enter");
     else if (stack.now == RECEIVED && !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
-        fail(call, "call in a landing pad before restore");
+        fail(call, "call before restore, where an exception or a jump arrives");
     else if (entered && stack.frames.is_empty() && !gimple_call_tail_p(call))
         fail(call, "call after the function's leave");
     else if (stack.replaced && !(callee && crn_is_known_profiled(callee)))
-        fail(call, "tail call replaces a frame by a function that may not be entered");
+        fail(call, "tail call gives up the frame to a callee that is not known to be profiled");
     stack.replaced = false;
 }
 
@@ -325,7 +325,7 @@ void checker::flow(edge out, const stack &stack_there)
     there.copy(stack_there);
     const gimple *last = last_stmt(out->src);
     if (out->flags & EDGE_EH && (there.now == BEFORE || (entered && there.frames.is_empty())))
-        fail(last, "exception edge to a landing pad that expects another stack");
+        fail(last, "exception edge from a point where the function has no frame");
     if (there.now == INSIDE &&
         (out->flags & EDGE_EH || (out->flags & EDGE_ABNORMAL && last && is_gimple_call(last)) ||
          restores_first(out->dest)))
