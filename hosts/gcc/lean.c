@@ -82,7 +82,8 @@ static uint32_t number_of(crn_lean_group *group, cairn_profile *profile)
     return key == CRN_SITE_NEW ? 0 : key & ~CAIRN_PRIV_TREE_KEY;
 }
 
-/* Returns the distance of the state from the lowest variable, in bytes. */
+/* Returns the distance in bytes from the lowest thread-local variable of a counted function to the
+ * thread's state (site.h). */
 static int64_t place_of(const crn_lean_group *group)
 {
     return group->place - group->lowest;

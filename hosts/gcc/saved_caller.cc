@@ -2,12 +2,12 @@
  *
  * Decides how a function's frame is stored. Most functions save their caller's node offset in the
  * machine's stack frame, like the return address. That takes fewer instructions than a push, and
- * later events need not wait for a stack in memory.
+ * the next event need not load a top of stack that a push has just stored.
  *
  * A function to which control can return by jumps or exceptions cannot rely on the current
  * context, because functions that were left that way ran no leave. Its frame is pushed on the
  * strand's stack, with its own context above it, the *guard*. So are the frames of a function that
- * has several.
+ * has several, because others were inlined into it.
  */
 #include "plugin.h"
 
