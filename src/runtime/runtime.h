@@ -89,8 +89,9 @@ typedef struct crn_child {
     crn_ancestor ancestors[CRN_ANCESTORS]; /* oldest first */
     uint32_t ancestor_count;
     uint64_t forks; /* number of forks that this process and its ancestors made */
-    char *origin;   /* path from which the paths of children are made; NULL before the first
-                       child */
+    char *origin;   /* path after which the captures of children and periods are named. The process
+                       that makes the first of them sets it, and its children inherit it; NULL
+                       before */
 } crn_child;
 
 /* The counters of allocations: memory_counters.c. */

@@ -34,7 +34,8 @@ typedef struct crn_stream {
                           atomic */
     bool ended;        /* no more chunks will come; atomic */
     uint64_t seen;     /* `taken` at the last crn_stream_look */
-    uint64_t since, taken_then; /* a moment in ns, and `taken` at that moment */
+    uint64_t since, taken_then; /* begin, in ns, of the window over which the rate of taken chunks
+                                   is measured; `taken` at that moment */
     uint32_t ahead, furthest;   /* number of chunks to keep ready, and its limit */
     char **bases;               /* in a ring: addresses of the file's chunks */
     /* Written by the writer: */
