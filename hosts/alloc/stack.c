@@ -165,7 +165,8 @@ static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t 
     return &stack->segments[hash >> 53];
 }
 
-_Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11, "what is left of the hashes");
+_Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11,
+               "hint_of keeps 8 bits of a hash, segment_of 11");
 
 /* Caches the frames that were unwound as a segment, unless one was found by the frame pointer: then
  * the return addresses alone do not tell where the slots are. */
