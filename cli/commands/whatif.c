@@ -296,7 +296,7 @@ static bool queues_are_there(const crn_whatif_report *report, const changes *que
                     is_named(report->profile, span->block, name);
         }
         if (!found) {
-            crn_cli_fail("%s: --queue: no job begins with %s", report->path, name);
+            crn_cli_fail("%s: --queue: no job begins with a span of %s", report->path, name);
             return false;
         }
     }
