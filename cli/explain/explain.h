@@ -67,8 +67,9 @@ void crn_explain_factor_words(crn_words *words, const crn_explain_factor *factor
  * run_in_jobserver". */
 void crn_explain_group_words(crn_words *words, const crn_explain_report *report,
                              const crn_explain_factor *factor, const crn_factor_group *group);
-/* Appends how much the durations differ with the factor: "2 ms more per unit", or with its slowest
- * and its fastest group. */
+/* Appends the factor's effect on durations: for a number without ranges "2 ms more per unit",
+ * otherwise the mean durations of its slowest and its fastest group: "5 ms with image = foo.jpg,
+ * 1 ms with image = bar.jpg". */
 void crn_explain_effect_words(crn_words *words, const crn_explain_report *report,
                               const crn_explain_factor *factor);
 
