@@ -97,7 +97,8 @@ typedef struct crn_span_handoff {
     uint64_t taken;    /* ns, when the token was taken; 0: not known */
 } crn_span_handoff;
 
-/* A parent in another process, named by a W3C traceparent. Ids are numbers in big-endian order. */
+/* A parent in another process, named by a W3C traceparent. An id is the number that its hexadecimal
+ * digits spell; trace_id[0] has the first 16 digits of the trace's id. */
 typedef struct crn_span_remote {
     uint32_t span;
     uint16_t flags;
