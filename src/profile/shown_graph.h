@@ -19,7 +19,8 @@ typedef struct crn_shown_arrow {
 
 typedef struct crn_shown_graph {
     uint32_t count;
-    crn_shown_arrow *arrows; /* sorted by caller and callee, direct arrows first */
+    crn_shown_arrow *arrows; /* sorted by caller, then by callee; between the same two blocks the
+                                direct arrow is first */
 } crn_shown_graph;
 
 /* Makes the graph; if crn_calls_static, by a search in the call graph. `shown` is by block. If
