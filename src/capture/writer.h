@@ -58,6 +58,9 @@ void crn_capture_move(crn_capture *to, const crn_capture *from);
  * it. */
 int crn_capture_file(crn_capture *capture);
 
+/* Returns the descriptor of a capture in memory, which no path leads to; -1 for any other. */
+int crn_capture_file_in_memory(crn_capture *capture);
+
 /* Allocates a chunk of `chunk->size` zeroed bytes that is in no crn_section, adds it to the
  * directory and sets its offset. Returns its mapping, or NULL without space or memory. Release it
  * with crn_capture_release (loss.h). */

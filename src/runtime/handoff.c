@@ -96,6 +96,8 @@ static inline uint32_t find_record(const cairn_lane *lane, const cairn_handoff *
 {
     if (handoff->lane == lane->number)
         return handoff->context < lane->graph.used ? handoff->context : CRN_RECORD_ROOT;
+    if (handoff->context == CRN_RECORD_ROOT)
+        return CRN_RECORD_ROOT;
     return lane->foreign ? place_of(lane, key_of(handoff))->record : 0;
 }
 

@@ -11,7 +11,10 @@
 #include "runtime/span.h"
 #include "runtime/stack.h"
 
-enum { KEPT_STACK = 1024 }; /* entries of the stack that a closed strand may keep for reuse */
+enum {
+    KEPT_STACK = 1024,   /* entries of the stack that a closed strand may keep for reuse */
+    NAMES_LOOKED_AT = 64 /* closed lanes that are searched for one of the wanted name */
+};
 
 /* ---- lanes ---- */
 
@@ -23,16 +26,22 @@ static bool may_be_called(const cairn_profile *profile, const cairn_lane *lane, 
 }
 
 /* Returns a closed lane for reuse, or NULL. With reuse, thousands of short-lived threads need only
- * as many graphs as threads run at once. Prefers a lane of the same name, because a lane's name
- * stands for all that was ever recorded on it. Call it with the profile's lock held. */
+ * as many graphs as threads run at once. Prefers a lane of the same name, or without
+ * a name, among the first closed ones: a lane's name stands for all that was ever recorded on it,
+ * but threads that each have a name of their own must not search thousands of lanes. Call it with
+ * the profile's lock held. */
 static cairn_lane *reuse_lane(cairn_profile *profile, const char *name)
 {
     cairn_lane *found = NULL;
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
-        if (!lane->open && may_be_called(profile, lane, name))
+    unsigned looked_at = 0;
+    for (cairn_lane *lane = profile->lanes; lane && looked_at < NAMES_LOOKED_AT;
+         lane = lane->next) {
+        if (lane->open)
+            continue;
+        if (may_be_called(profile, lane, name))
             return lane;
-        if (!lane->open && !found)
-            found = lane;
+        found = found ? found : lane;
+        looked_at++;
     }
     return found;
 }

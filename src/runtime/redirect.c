@@ -8,6 +8,7 @@
  * current. If the current strand records nothing, it is the lane's `silent`.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "runtime/siblings.h"
@@ -15,6 +16,14 @@
 #include "runtime/translation.h"
 
 /* ---- stand-in lanes ---- */
+
+/* Copies the lane's name, which may move in memory while another thread adds strings. */
+static void copy_name(const cairn_lane *lane, char *name, size_t size)
+{
+    crn_profile_lock(lane->profile);
+    snprintf(name, size, "%s", lane->profile->strings.base + lane->disk->name);
+    crn_profile_unlock(lane->profile);
+}
 
 /* Returns the lane of `to` that stands in for `home`, making it if needed. */
 static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
@@ -25,7 +34,9 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
     cairn_lane *lane = home->stand_ins;
     while (lane && lane->profile != to)
         lane = lane->next_stand_in;
-    const char *name = home->profile->strings.base + home->disk->name;
+    char name[256] = "";
+    if (!lane)
+        copy_name(home, name, sizeof name);
     if (!lane && (lane = cairn_lane_open(to, name))) {
         lane->home = home;
         lane->next_stand_in = home->stand_ins;

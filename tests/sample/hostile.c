@@ -140,8 +140,12 @@ static void cramped(void)
     static char stacks[THREADS][STACK] __attribute__((aligned(4096)));
     pthread_t threads[THREADS];
     pthread_attr_t attributes;
-    work(30);
-    size_t before = address_space();
+    size_t before = 0;
+    for (size_t now = 1; before != now;) { /* until the collector has what it needs */
+        before = now;
+        work(30);
+        now = address_space();
+    }
     struct rlimit limit = {before + LEFT, RLIM_INFINITY};
     pthread_attr_init(&attributes);
     if (setrlimit(RLIMIT_AS, &limit) != 0)

@@ -253,8 +253,10 @@ static void a_period_has_its_own_times_without_a_core(void **state)
     crn_profile_stop_threads(s.profile);
     assert_true(crn_profile_begin_again(s.profile));
     crn_trace *trace = await_off_core(s.profile, path);
-    for (uint32_t i = 1; i < trace->off_core_count; i++) /* the first may have begun before */
-        assert_true(trace->off_core[i].begin > 0);
+    unsigned earlier = 0;
+    for (uint32_t i = 0; i < trace->off_core_count; i++)
+        earlier += trace->off_core[i].begin == 0 && trace->off_core[i].end > 0;
+    assert_true(earlier <= 1); /* one may have begun before */
     crn_trace_free(trace);
     setup_close(&s);
 }
