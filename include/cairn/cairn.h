@@ -298,9 +298,9 @@ CAIRN_API cairn_block cairn_block_once(cairn_profile *profile, const cairn_block
 /* ---- lanes and strands ---------------------------------------------------- */
 
 /* Opens a lane. To save memory, reuses a closed lane with its graph, if there is one: preferably a
- * lane of this name, or without a name. Any other lane keeps its name, because the name stands for
- * all that was ever recorded on the lane. Returns NULL without memory: cairn_strand_open then
- * returns NULL, too. */
+ * lane of this name, or without a name, among the first 64. Any other lane keeps its name, because
+ * the name stands for all that was ever recorded on the lane. Returns NULL without memory:
+ * cairn_strand_open then returns NULL, too. */
 CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
 
 /* Says that the lane describes the thread with the kernel's id `thread` (gettid), or no thread if
