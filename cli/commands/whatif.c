@@ -94,7 +94,7 @@ static const crn_option options[] = {
      .list = &given.sleeps},
     {"timer", .argument = "BLOCK[=PERIOD]",
      .help = "Self time of this block waits for a timer: it ends at the next multiple of PERIOD, "
-             "like 16.667ms; without it, at the recorded moment",
+             "such as 16.667ms; without PERIOD, at the recorded moment",
      .list = &given.timers},
     {"block", 'b', .argument = "BLOCK",
      .help = "Show the throughput and latency of this block's spans, not of root spans",
@@ -254,7 +254,7 @@ static bool choose_context(const crn_whatif_report *report, const char *context,
         if ((*kept)[s])
             return true;
     if (*kept)
-        crn_cli_fail("%s: no span is below \"%s\"", report->path, context);
+        crn_cli_fail("%s: no span's path contains \"%s\" in a row", report->path, context);
     return false;
 }
 
@@ -277,8 +277,9 @@ static bool pools_are_there(const crn_whatif_report *report, const changes *thre
         for (uint32_t p = 0; name && p < facts->pool_count && !found; p++)
             found = is_of_pool(report, &facts->pools[p], name);
         if (!found) {
-            crn_cli_fail("%s: --threads: no pool of threads takes jobs%s%s", report->path,
-                         name ? " that begin with " : "", name ? name : "");
+            crn_cli_fail("%s: --threads: no pool of threads takes jobs%s%s%s", report->path,
+                         name ? " that begin with a span of " : "", name ? name : "",
+                         given.fixed ? "; remove --fixed" : "");
             return false;
         }
     }

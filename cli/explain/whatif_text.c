@@ -101,8 +101,8 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
         break;
     case CRN_DOUBT_DROPPED:
         add(reasons,
-            "the unscaled replay drops more or fewer jobs \"%.100s\" than the program did: is its "
-            "queue noted as it is?",
+            "the simulated baseline drops more or fewer jobs \"%.100s\" than the program did: does "
+            "the note of their queue (queue.BLOCK) say what the program does?",
             name);
         break;
     case CRN_DOUBT_ASYNC:
@@ -137,7 +137,7 @@ static void add_doubts(const crn_whatif_report *report, reasons *reasons)
             facts->doubt_count - NAMED);
     if (crn_replay_is_late(report->replay, report->outcome))
         add(reasons, "a detected timer would be missed, or waited for longer than ever recorded: "
-                     "note its period (--timer BLOCK=PERIOD)");
+                     "give its period (--timer BLOCK=PERIOD)");
     if (crn_replay_has_few(report->replay, report->outcome))
         add(reasons, "jobs are dropped and few run: the result depends on which ones these are");
 }
@@ -151,14 +151,12 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     if (drift > CRN_REPLAY_TRUST)
         add(&reasons,
             "the simulated baseline takes %.1f %% longer than recorded: threads did not take the "
-            "next "
-            "job of their queue, or in another order",
+            "next job of their queue, or took jobs in another order",
             100 * drift);
     if (drift < -CRN_REPLAY_TRUST)
         add(&reasons,
             "the simulated baseline takes %.1f %% less than recorded: there were waits that are "
-            "not "
-            "recorded",
+            "not recorded",
             -100 * drift);
     add_lanes(report, &reasons);
     if (facts->loosened)
@@ -323,7 +321,8 @@ static void print_late(FILE *out, const crn_whatif_report *report)
         if (!late)
             continue;
         fputs(shown++ ? ", "
-                      : "Not to be trusted, as the period of a detected timer may be shorter: ",
+                      : "Not to be trusted, as a detected timer would be missed or waited for "
+                        "longer than recorded, or jobs are dropped and few run: ",
               out);
         crn_terminal_text(out, name_of(report, effect->block), NAME_SHOWN, false);
     }
