@@ -249,7 +249,7 @@ static void check(struct argp_state *state)
         argp_error(state, "of %zu captures, say how many are before: --before N",
                    given.captures.count);
     if (given.first && (size_t)given.first >= given.captures.count)
-        argp_error(state, "--before %ld leaves none after", given.first);
+        argp_error(state, "--before %ld leaves no capture after", given.first);
 }
 
 static int explain(crn_profile *const *profiles)
@@ -261,9 +261,13 @@ static int explain(crn_profile *const *profiles)
         .runs = {before, given.captures.count - before},
     };
     crn_diff_input metric = {.profile = {profiles[0], profiles[before]}};
+    if (!crn_diff_choose_metric(&metric, given.metric) && given.metric)
+        return crn_cli_fail(
+            "the captures do not all have a metric \"%s\"; cairn report shows their metrics",
+            given.metric);
     if (!crn_diff_choose_metric(&metric, given.metric))
-        return crn_cli_fail("the captures have no such metric in common; cairn report shows their "
-                            "metrics");
+        return crn_cli_fail("the captures have no metric in common; record all with the same "
+                            "clock, such as cairn run --cpu");
     const crn_metric_info *info = &profiles[0]->metrics[metric.metric[CRN_BEFORE]];
     input.metric = info->name;
     crn_why why = crn_why_make(&input);
