@@ -63,9 +63,9 @@ static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *ou
                clocks.links, clocks.missing);
     puts("");
     if (clocks.shifted)
-        printf("clocks: one machine was shifted by %.6f ms, so that no span begins before it is "
-               "requested\n",
-               (double)clocks.shifted / 1e6);
+        printf("clocks: %s by %s%.6f ms, so that no span begins before it is requested\n",
+               clocks.machines == 2 ? "one machine was shifted" : "machines were shifted",
+               clocks.machines == 2 ? "" : "up to ", (double)clocks.shifted / 1e6);
     if (clocks.early)
         printf("clocks: %" PRIu32 " span%s before the span that requested %s, by up to %.6f ms\n",
                clocks.early, clocks.early == 1 ? " still begins" : "s still begin",
