@@ -27,8 +27,8 @@ static void set_time(struct argp_state *state, const crn_option *option, char *v
     bool is_period = option->name[0] == 'p';
     if (!crn_cli_time(value, is_period ? 10000 : 1000000, 1e15,
                       is_period ? &given.period_ns : &given.for_ns))
-        argp_error(state, "--%s needs a time such as %s, not \"%s\"", option->name,
-                   is_period ? "1ms or 100us" : "10s", value);
+        argp_error(state, "--%s needs a time of at least %s, such as %s, not \"%s\"", option->name,
+                   is_period ? "10us" : "1ms", is_period ? "100us" : "10s", value);
 }
 
 static void add_label(struct argp_state *state, const crn_option *option, char *value)

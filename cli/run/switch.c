@@ -212,7 +212,7 @@ int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
             return fail(&at, "none of its functions that record themselves was called; "
                              "--outside samples it");
         if (!wait_for_capture(&at, captures))
-            return fail(&at, "it has written no capture");
+            return fail(&at, "it has written no capture within 30 s");
     }
     if (!*at.page.path)
         return fail(&at, at.page.error ? cairn_error_text((cairn_error)at.page.error)
