@@ -351,7 +351,7 @@ static char *numbered(const char *output)
 static int run_script(const char *script)
 {
     if (given.locks || given.stacks)
-        return crn_cli_fail("%s is no native program: --%s is for these", script,
+        return crn_cli_fail("%s is a Lua script: --%s is for native programs", script,
                             given.locks ? "locks" : "stacks");
     const char *host = crn_run_host(script);
     if (!host)

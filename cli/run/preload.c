@@ -154,8 +154,8 @@ bool crn_run_choose_sampler(crn_run *run, const char *path)
     if (obstacle)
         run->outside = obstacle;
     if (run->outside && crn_run_is_pattern(run->output))
-        return crn_cli_fail("%s: the sampler from outside writes one capture: remove %%p from its "
-                            "name",
+        return crn_cli_fail("%s: the sampler from outside writes one capture: remove %%p from the "
+                            "capture's name",
                             path) == CRN_EXIT_OK;
     return true;
 }
@@ -191,7 +191,7 @@ bool crn_run_may_record_locks(const char *path)
     bool foreign;
     const char *obstacle = obstacle_of(path, false, &foreign);
     if (!obstacle && !has_text(path, "libcairn.so", NULL) && has_text(path, "CAIRN_OUT", NULL))
-        obstacle = "contains libcairn; link it with libcairn.so";
+        obstacle = "contains a static libcairn; link it with libcairn.so";
     if (obstacle)
         crn_cli_fail("%s: --locks cannot record its locks: it %s", path, obstacle);
     return !obstacle;
