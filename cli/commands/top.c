@@ -47,7 +47,7 @@ static void set_deadline(struct argp_state *state, const crn_option *option, cha
         return; /* not reached */
     }
     if (deadlines->count + 1 == CRN_TOP_DEADLINES)
-        argp_error(state, "--%s is given too often", option->name);
+        argp_error(state, "--%s: at most %d such options", option->name, CRN_TOP_DEADLINES - 1);
     *equals = 0;
     deadlines->all[deadlines->count++].name = value;
 }
