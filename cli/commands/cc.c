@@ -202,7 +202,8 @@ static const crn_option gcc_options[] = {
              "CAIRN_LEAN=CAPTURE in the environment does the same.",
      .set = set_lean},
     {"verify", .help = "Check at run time that enter and leave match",
-     .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},
+     .more = "If they do not, the capture's note \"verify\" says at least how often.",
+     .flag = &given.verify},
     {"calls", .help = "Call functions instead of inlining them", .flag = &given.calls},
     {"frames", .flag = &given.frames}, /* for tests, like `broken` */
     {"broken", .argument = "WHAT", .set = pass},
