@@ -180,7 +180,8 @@ static bool read_header(reader *reader, const char *key, size_t length, const ch
     if (length == 6 && memcmp(key, "events", 6) == 0) {
         size_t size = strcspn(value, " \t");
         if (!size || size >= EVENT_SIZE || reader->metric)
-            return fail(reader, "events: needs one list of names");
+            return fail(reader,
+                        "events: must come once, with a first name of less than 32 characters");
         snprintf(reader->event, sizeof reader->event, "%.*s", (int)size, value);
         const char *name = strcmp(reader->event, "Ir") == 0 ? "instructions" : reader->event;
         reader->metric = crn_profile_builder_metric(reader->builder, name, "count");
@@ -212,7 +213,7 @@ static bool read_line(reader *reader, char *line)
         return strchr("0123456789+-*", *line)
                    ? (reader->metric || fail(reader, "there is a cost before events:")) &&
                          read_cost(reader, line)
-                   : fail(reader, "is not a line of callgrind's");
+                   : fail(reader, "this is no line of callgrind's output");
     if (starts(line, "fl="))
         return set_file(reader, &reader->file, line + 3);
     if (starts(line, "fi=") || starts(line, "fe=")) { /* another file, of inlined code */

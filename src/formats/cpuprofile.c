@@ -127,11 +127,11 @@ static bool charge_samples(reader *reader, const json_t *whole)
     json_int_t at = 0, start = json_integer_value(json_object_get(whole, "startTime"));
     json_int_t end = json_integer_value(json_object_get(whole, "endTime"));
     if (count != json_array_size(deltas))
-        return fail(reader, "it has not one time for each sample");
+        return fail(reader, "the numbers of samples and of their times differ");
     for (size_t s = 0; s < count; s++) {
         size_t number = number_of(reader, json_integer_value(json_array_get(samples, s)));
         if (number == reader->count)
-            return fail(reader, "a sample is of no node");
+            return fail(reader, "a sample names a node that is not there");
         json_int_t delta = json_integer_value(json_array_get(deltas, s));
         json_int_t next = s + 1 < count ? json_integer_value(json_array_get(deltas, s + 1)) : 0;
         if (delta < -INT32_MAX || delta > INT32_MAX || next > INT32_MAX)
