@@ -154,7 +154,7 @@ bool crn_fleet_print(FILE *out, const crn_question *question, crn_answer *answer
     if (texts.count)
         crn_texts_print(out, &texts, named ? "name" : "");
     else
-        fprintf(out, "no runs that match; cairn fleet runs lists all\n");
+        fprintf(out, "no run matches; cairn fleet runs lists all\n");
     if (*run)
         fprintf(out, "\nthe whole run of the first line: cairn fleet get %s -o run.cairn\n", run);
     return good;

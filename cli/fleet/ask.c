@@ -42,7 +42,7 @@ static bool metric_find(crn_database *database, const crn_fleet_filter *filter, 
     if (!metric->name && wanted)
         return crn_cli_fail("no run that matches has the metric \"%s\"", wanted) == CRN_EXIT_OK;
     return metric->name ||
-           crn_cli_fail("no runs that match; cairn fleet runs lists all") == CRN_EXIT_OK;
+           crn_cli_fail("no run matches; cairn fleet runs lists all") == CRN_EXIT_OK;
 }
 
 static void metric_free(metric *metric)
@@ -83,8 +83,8 @@ bool crn_fleet_ask_compare(FILE *out, crn_database *database, const crn_fleet_fi
     bool good = crn_fleet_groups_fetch(&groups, database, filters, metric.name, &error);
     if (good && (groups.costs.runs[0] < 2 || groups.costs.runs[1] < 2))
         good = crn_error_set(&error, 1,
-                             "%zu runs before and %zu after; noise is known from two runs or more "
-                             "on each side",
+                             "%zu runs before and %zu after are too few to know the noise: choose "
+                             "two or more on each side",
                              groups.costs.runs[0], groups.costs.runs[1]);
     if (good) {
         crn_fleet_shown known = *shown;

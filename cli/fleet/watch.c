@@ -118,7 +118,8 @@ void crn_watch_save(const crn_watch *watch)
     if (file && fclose(file) != 0)
         good = false;
     if (!good || rename(part, path) != 0)
-        crn_cli_fail("%s: %s; finished captures will be sent once more", path, strerror(errno));
+        crn_cli_fail("%s: %s; after a restart the agent sends finished captures once more", path,
+                     strerror(errno));
     crn_free(path);
     crn_free(part);
 }

@@ -193,7 +193,9 @@ static bool server_version(crn_database *database, unsigned *version, crn_error 
     bool good = crn_database_query(database, "SELECT toUInt16(splitByChar('.', version())[1])",
                                    &answer, error);
     *version = good ? (unsigned)crn_answer_number(&answer, 2) : 0;
-    good = good && (!answer.bad || crn_error_set(error, EIO, "the server is no ClickHouse server"));
+    good = good &&
+           (!answer.bad ||
+            crn_error_set(error, EIO, "the server is no ClickHouse server; check its address"));
     crn_answer_free(&answer);
     return good;
 }

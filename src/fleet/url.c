@@ -73,7 +73,7 @@ bool crn_fleet_url_parse(crn_fleet_url *url, const char *text, crn_error *error)
            part(parsed, CURLUPART_PATH, path, sizeof path);
     curl_url_cleanup(parsed);
     if (good && !open)
-        return refuse(error, "a password does not belong into an address, which other users see: "
+        return refuse(error, "a password does not belong in an address, which other users see: "
                              "set CAIRN_FLEET_PASSWORD, or use --password-file");
     size_t length = strlen(path);
     if (length > 1 && path[length - 1] == '/')
