@@ -34,12 +34,13 @@ static bool find_file(const crn_profile *profile, const char *file, uint32_t *bl
         if (!ends_with(its, file))
             continue;
         if (found && strcmp(profile->blocks[found].file, its) != 0)
-            return crn_error_set(error, CAIRN_E_ARGUMENT, "there are several files \"%s\": %s, %s",
+            return crn_error_set(error, CAIRN_E_ARGUMENT,
+                                 "there are several files \"%s\": %s, %s; write more of the path",
                                  file, profile->blocks[found].file, its);
         found = b;
     }
     *block = found;
-    return found || crn_error_set(error, CAIRN_E_READ, "there is no file \"%s\"", file);
+    return found || crn_error_set(error, CAIRN_E_READ, "no block is in a file \"%s\"", file);
 }
 
 bool crn_transform_parse(const crn_profile *profile, const char *text, crn_transform *transform,
