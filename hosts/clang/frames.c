@@ -94,7 +94,7 @@ static void note_missing(cairn_strand *strand)
     static bool noted;
     if (!__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED))
         cairn_profile_note(cairn_lane_profile(cairn_strand_lane(strand)), "frames",
-                           "no space for some, whose calls are not counted");
+                           "no space for more frames: some calls are not counted");
 }
 
 /* Drops the frames that are over, and returns the place for a new one; NULL without space. The

@@ -186,7 +186,9 @@ void cairn_priv_sleds_patch(const crn_sleds *sleds)
             for (size_t i = 0; sleds->zero && i < object.count; i++)
                 add_site(&object.sites[i]);
         } else {
-            cairn_profile_note(profile, "sleds", "the system does not allow changes of code");
+            cairn_profile_note(profile, "sleds",
+                               "the system does not allow changes of code: functions of a program "
+                               "or library are not recorded");
         }
     }
     free(object.functions);

@@ -337,7 +337,8 @@ void crn_ledger_close(crn_host *host)
     if (ledger->mean != 0)
         crn_host_note(host, "alloc_samples", "%llu", (unsigned long long)ledger->samples);
     if (ledger->lost)
-        crn_host_note(host, "alloc_lost", "no memory to record allocations");
+        crn_host_note(host, "alloc_lost",
+                      "memory ran out: later allocations and frees are not recorded");
     forget_pages(ledger);
     free(ledger->shares);
     free(ledger->changed);
