@@ -35,7 +35,7 @@ static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_rep
     }
     if (!crn_diff_choose_metric(&report->input, metric && *metric ? metric : NULL)) {
         if (metric && *metric)
-            crn_cli_fail("there is no metric \"%.40s\" in both", metric);
+            crn_cli_fail("the files do not both have a metric \"%.40s\"", metric);
         else
             crn_cli_fail("the captures have no metric in common");
         return false;
