@@ -84,7 +84,7 @@ bool crn_fleet_ask_compare(FILE *out, crn_database *database, const crn_fleet_fi
     if (good && (groups.costs.runs[0] < 2 || groups.costs.runs[1] < 2))
         good = crn_error_set(&error, 1,
                              "%zu runs before and %zu after are too few to know the noise: choose "
-                             "two or more on each side",
+                             "two runs or more on each side",
                              groups.costs.runs[0], groups.costs.runs[1]);
     if (good) {
         crn_fleet_shown known = *shown;
