@@ -105,6 +105,12 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
             "the note of their queue (queue.BLOCK) say what the program does?",
             name);
         break;
+    case CRN_DOUBT_AFFECTS:
+        add(reasons,
+            "jobs \"%.100s\" may be dropped, but they hand jobs off, are waited for or run outside "
+            "of pools: what a dropped job would have done is not simulated",
+            name);
+        break;
     case CRN_DOUBT_ASYNC:
         add(reasons,
             "\"%.100s\" is asynchronous: its spans keep their lengths, since nothing says what "

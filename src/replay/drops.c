@@ -110,9 +110,8 @@ void crn_plan_dropping(crn_replay *replay)
     }
     for (uint32_t i = 0; i < replay->copy_count; i++) {
         crn_kind *kind = &replay->kinds[replay->jobs[replay->copies[i].job].kind];
-        uint32_t giver = crn_replay_block(replay, replay->copies[i].parent);
         if (!replay->jobs[replay->copies[i].job].movable || kind->affects)
-            crn_replay_doubt(replay, CRN_DOUBT_DROPS, giver, kind->block, 0);
+            crn_replay_doubt(replay, CRN_DOUBT_AFFECTS, kind->block, 0, 0);
         else
             kind->jobs++;
     }

@@ -151,11 +151,12 @@ typedef enum crn_doubt_kind {
     CRN_DOUBT_EXCLUSIVE, /* spans of several lanes never overlap: perhaps a lock */
     CRN_DOUBT_OVERLAPS,  /* the block is noted as a lock, but its spans overlap */
     CRN_DOUBT_DROPS,     /* some spans handed off no job, nearly always while `other` ran: perhaps a
-                            queue that drops; or dropped jobs that affect others */
+                            queue that drops */
     CRN_DOUBT_FOLLOWS,   /* the block's begins or ends closely follow ends of `other` on other
                             lanes: a wait */
     CRN_DOUBT_DROPPED, /* the unscaled replay drops more or fewer jobs than the program did; `block`
                           is that of the jobs */
+    CRN_DOUBT_AFFECTS, /* jobs of the block are dropped, but affect others or are of no pool */
     CRN_DOUBT_ASYNC,   /* spans are asynchronous: what ends them is not recorded */
     CRN_DOUBT_CONDITION, /* waits for a condition variable, recorded only if a thread had to wait */
     CRN_DOUBT_BUSY       /* other programs, or threads without spans, had the cores */
