@@ -382,8 +382,9 @@ static int compile(int argc, char **argv, const compiler *compiler)
         set_lean(NULL, NULL, (char *)(uintptr_t)before);
     if (given.lean && (given.inlined || given.standby || given.small || given.calls ||
                        given.verify || given.branch))
-        return crn_cli_fail("--lean, and CAIRN_LEAN, cannot be combined with --inlined, --standby, "
-                            "--small, --calls, --verify or --branch: each is another way to count");
+        return crn_cli_fail(
+            "--lean cannot be combined with --inlined, --standby, --small, --calls, "
+            "--verify or --branch: leave these out, or --lean and CAIRN_LEAN");
     if (compiler->is_clang && given.inlined && (given.zero || given.small))
         return crn_cli_fail("--inlined cannot be combined with --zero or --small: only functions "
                             "that run are known");
