@@ -142,11 +142,11 @@ static bool begin_watch(void *data, int process)
         return crn_cli_fail("%s was not run: %s", watched->run->path, why) == CRN_EXIT_OK;
     sigfillset(&all); /* the first thread handles and passes on signals */
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    bool begun = pthread_create(&watched->thread, NULL, sample, watched) == 0;
+    int problem = pthread_create(&watched->thread, NULL, sample, watched);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!begun)
+    if (problem)
         crn_outside_end(watched->outside);
-    return begun || crn_cli_fail("out of memory") == CRN_EXIT_OK;
+    return !problem || crn_cli_fail("cannot start a thread: %s", strerror(problem)) == CRN_EXIT_OK;
 }
 
 static void end_watch(void *data)
