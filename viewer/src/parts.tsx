@@ -170,7 +170,7 @@ export function Strip({ place }: { place: Place }) {
   return (
     <footer class="strip" data-what="measured" aria-label="How the figures were measured">
       {shown.map(({ label, text }) => <span data-line={label}><b>{label}</b> {text}</span>)}
-      <span><b>reading</b> {sampled && !sampled.kernel_ticks ? "~ is a figure of fewer than 100 samples: point at it for its 95 % interval" : "figures without ~ are exact or rest on at least 100 samples"}</span>
+      <span><b>reading</b> {sampled?.kernel_ticks ? "samples come at the kernel's ticks: no figure has a 95 % interval" : sampled ? "~ is a figure of fewer than 100 samples: point at it for its 95 % interval" : "figures without ~ are exact or rest on at least 100 samples"}</span>
     </footer>
   );
 }
