@@ -328,7 +328,7 @@ static void print_slow(FILE *out, const crn_explain_report *report)
     crn_texts_print(out, &texts, report->latencies ? "slow results" : "slow spans");
     snprintf(line, sizeof line,
              "slow: %" PRIu32 " from %s on (%s); typical: %" PRIu32
-             " between %s and %s%s; extra: of the difference",
+             " between %s and %s%s; extra: a row's part of the difference",
              explain->slow_count, crn_texts_time(from, (double)explain->slow_from),
              report->slow ? "--slow" : "p99", explain->typical_count,
              crn_texts_time(low, (double)explain->typical_from),

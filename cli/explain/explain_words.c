@@ -105,7 +105,7 @@ void crn_explain_group_words(crn_words *words, const crn_explain_report *report,
         crn_words_add(words, "%.200s", group->text);
     else if (factor->kind == CRN_FACTOR_PARENT_BLOCK)
         crn_words_add(words, "%.200s",
-                      group->low > 0 ? name_of(report, (uint32_t)group->low) : "nobody");
+                      group->low > 0 ? name_of(report, (uint32_t)group->low) : "no parent");
     else if (factor->kind == CRN_FACTOR_LANE && *trace->lanes[(uint32_t)group->low])
         crn_words_add(words, "%.200s", trace->lanes[(uint32_t)group->low]);
     else if (group->low == group->high)
