@@ -102,7 +102,8 @@ crn_profile *crn_baseline_reduce(const crn_profile *profile, const char *metric,
 {
     int number = crn_profile_metric(profile, metric);
     if (number < 0 || crn_metric_empty(profile, (uint32_t)number)) {
-        crn_cli_fail("the capture has no %s; record it like the baseline", metric);
+        crn_cli_fail("the capture has no %s; %s", metric,
+                     known ? "record it like the baseline" : "name another metric with --metric");
         return NULL;
     }
     crn_profile *named = by_name(profile, (uint32_t)number);
