@@ -72,7 +72,7 @@ static void add_part(rewriting *rewriting, const char *start, const char *end, s
 static void open_level(rewriting *rewriting, crn_token token, const char *figure, size_t sql)
 {
     if (rewriting->depth == NESTING_MAX)
-        FAIL(rewriting, token.at, "nested too deeply: at most %d", NESTING_MAX);
+        FAIL(rewriting, token.at, "brackets nested too deeply: at most %d", NESTING_MAX);
     else
         rewriting->levels[++rewriting->depth] = (level){false, figure, sql};
 }
