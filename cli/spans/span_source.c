@@ -173,15 +173,21 @@ void crn_span_source_warn(FILE *out, const crn_span_source *source)
             "a scope ended on another thread than it began, or across co_await, and is recorded "
             "too long: first %s; use an asynchronous span (cairn/async.h)\n",
             stray);
-    if (strcmp(crn_profile_note(source->profile, "out_of_space", ""), "disk") == 0)
+    const char *by = crn_profile_note(source->profile, "out_of_space", "");
+    uint64_t known = trace->limited + trace->late;
+    if (strcmp(by, "disk") == 0)
         warn(out, trace->limited, "span was dropped: the disk was full",
              "spans were dropped: the disk was full");
+    else if (strcmp(by, "file_limit") == 0)
+        warn(out, trace->limited, "span was dropped at the file limit",
+             "spans were dropped at the file limit");
+    else if (crn_profile_note_number(source->profile, "merged")) /* lacks the cause */
+        known = trace->late;
     else
         warn(out, trace->limited, "span was dropped at the span limit",
              "spans were dropped at the span limit");
     warn(out, trace->late, "span was dropped: space for it was not ready in time",
          "spans were dropped: space for them was not ready in time");
-    uint64_t known = trace->limited + trace->late;
     warn(out, trace->dropped > known ? trace->dropped - known : 0,
          "span was dropped for lack of space", "spans were dropped for lack of space");
     const char *asynchronous = crn_profile_note(source->profile, "async_dropped", "0");

@@ -230,8 +230,9 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
                  " when space was not ready in time",
                  snapshot->spans_dropped, snapshot->spans_dropped == 1 ? " was" : "s were",
                  snapshot->spans_limited,
-                 snapshot->header.refused == CRN_REFUSED_SYSTEM ? "when the disk was full"
-                                                                : "at the span limit",
+                 snapshot->header.refused == CRN_REFUSED_SYSTEM  ? "when the disk was full"
+                 : snapshot->header.refused == CRN_REFUSED_LIMIT ? "at the file limit"
+                                                                 : "at the span limit",
                  snapshot->spans_late);
     if (snapshot->misuses)
         crn_warn(profile,
