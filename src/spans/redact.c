@@ -254,15 +254,15 @@ bool crn_redact_map_write(const crn_redact_map *map, const char *path, crn_error
 static bool is_note_kept(const char *key)
 {
     static const char *const kept[] = {
-        "wall",          "sample_period_ns", "tick_period",    "seed",          "recorded_ns",
-        "elapsed_ns",    "cost_ns",          "cost_method",    "library",       "path_limit",
-        "lanes",         "strands",          "misuses",        "dropped",       "context_budget",
-        "tick_samples",  "samples",          "state",          "merged",        "call_ns",
-        "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples", "default_metric",
-        "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",       "cpu_samples",
-        "wall_squares",  "cpu_squares",      "sample_ns",      "cores",         "spans_dropped",
-        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped", "off_core",
-        "python"};
+        "out_of_space",   "wall",          "sample_period_ns", "tick_period",    "seed",
+        "recorded_ns",    "elapsed_ns",    "cost_ns",          "cost_method",    "library",
+        "path_limit",     "lanes",         "strands",          "misuses",        "dropped",
+        "context_budget", "tick_samples",  "samples",          "state",          "merged",
+        "call_ns",        "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples",
+        "default_metric", "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",
+        "cpu_samples",    "wall_squares",  "cpu_squares",      "sample_ns",      "cores",
+        "spans_dropped",  "spans_limited", "spans_late",       "spans_recycled", "spans_skipped",
+        "off_core",       "python"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;
