@@ -94,7 +94,7 @@ static int install(const struct sigaction *program)
 
 /* Gives the kernel the action that stands for the program's: on_fault; but SIG_IGN itself, because
  * programs that this program executes inherit that. */
-static int put(const struct sigaction *program)
+static int set_action(const struct sigaction *program)
 {
     return program->sa_handler == SIG_IGN ? __sigaction(SIGBUS, program, NULL) : install(program);
 }
@@ -117,7 +117,7 @@ void crn_faults_catch(void)
     if (__atomic_load_n(&installed, __ATOMIC_ACQUIRE) || !is_hidden(&now))
         return;
     keep(&now);
-    __atomic_store_n(&installed, put(&now) == 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&installed, set_action(&now) == 0, __ATOMIC_RELEASE);
 }
 
 int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before)
@@ -130,7 +130,7 @@ int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *befo
     if (action) {
         struct sigaction next = *action;
         keep(&next);
-        result = put(&next);
+        result = set_action(&next);
         if (result != 0)
             keep(&had);
     }

@@ -72,7 +72,9 @@ def check(program):
             lines = lua_lines(blocks)
             found[lines] = found.get(lines, 0) + cost
     wrong = {lines: cost for lines, cost in found.items() if lines not in expected}
-    assert sum(wrong.values()) <= 0.002 * total, (wrong, expected)
+    # One sample in the first instructions of a function may lack its caller, and stands for
+    # milliseconds if the machine is busy.
+    assert sum(wrong.values()) <= 0.002 * total + 2 * TICK, (wrong, expected)
     assert len(expected) > 15, expected
     for lines, ns in expected.items():
         share = ns / total
