@@ -141,8 +141,8 @@ bool crn_must_stay(gcall *call);
 
 /* ---- expand.cc ------------------------------------------------------------------------- */
 
-/* Replaces moved leaves: by leaves or tail calls before calls that became jumps, by leaves behind
- * other calls. */
+/* Replaces each MOVED marker. If GCC made its call a jump, a LEAVE or TAIL marker takes its place,
+ * before the call. Otherwise a LEAVE marker goes behind the call. */
 void crn_place_moved_leaves(void);
 
 /* ---- leaf.cc ---------------------------------------------------------------------------- */
