@@ -110,7 +110,7 @@ typedef enum cairn_error {
     CAIRN_E_MAP = 5,       /* the capture cannot be mapped */
     CAIRN_E_FORMAT = 6,    /* the file is not a capture, or is damaged */
     CAIRN_E_VERSION = 7,   /* the capture was written by a newer version */
-    CAIRN_E_TRUNCATED = 8, /* the capture is cut short before its tables */
+    CAIRN_E_TRUNCATED = 8, /* the file is empty or truncated */
     CAIRN_E_THREAD = 9,    /* a thread or timer of Cairn cannot run */
     CAIRN_E_FORKED = 10,   /* after a fork: this process has no capture yet */
     CAIRN_E_READ = 11,     /* the file cannot be read */

@@ -22,7 +22,7 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_VERSION:
         return "the capture is in a newer format; use a newer cairn";
     case CAIRN_E_TRUNCATED:
-        return "the capture is truncated before its tables; copy it again";
+        return "the file is empty or truncated; copy it again";
     case CAIRN_E_THREAD:
         return "a thread or timer of Cairn cannot run; raise the limits on processes and pending "
                "signals, or leave a real-time signal free";
