@@ -32,8 +32,8 @@ static void cover_sorted(const crn_span_store *store, const crn_span_piece *piec
     crn_free(order);
 }
 
-/* Adds a piece's spans. Returns false if a span begins before an earlier span, the latest of which
- * began at `*latest`. */
+/* Adds a piece's spans to the row. `*latest`: the latest begin of the row's spans so far. Returns
+ * false if a span begins before that. */
 static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece, crn_lane_row *row,
                         uint64_t *latest, uint64_t *upto)
 {
