@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * waiting.c - interposes blocking calls that the kernel never restarts after a signal. They block
- * the sampler's signal until they return: the program sees no EINTR that it would not see in
- * lua5.4, and the pending sample then charges the waiting function. Most other calls restart
- * (SA_RESTART); the manual page lists the rest, which only C modules would call.
+ * waiting.c - interposes blocking calls that the kernel never restarts after a signal. These
+ * versions block the sampler's signal until the call returns: the program sees no EINTR that it
+ * would not see in lua5.4, and the pending sample then charges the waiting function. The kernel
+ * restarts most other calls (SA_RESTART). cairn-run(1) names the remaining ones, which only C
+ * modules would call.
  */
 #include <dlfcn.h>
 #include <poll.h>
