@@ -293,7 +293,8 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
     print_row(out, "end to end", CRN_UNIT_TIME, facts->recorded, report->outcome->length);
     if (before->count) {
         crn_terminal_text(out, name, NAME_SHOWN, false);
-        fprintf(out, " (%" PRIu32 ", with all that they asked for)\n", before->count);
+        fprintf(out, " (%" PRIu32 ", each to the end of all work that it asked for)\n",
+                before->count);
         print_rate(out, report);
         print_row(out, "median latency", CRN_UNIT_TIME, before->median, after->median);
         print_row(out, "90th percentile", CRN_UNIT_TIME, before->p90, after->p90);
