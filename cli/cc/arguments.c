@@ -128,7 +128,7 @@ static void read_input(reading *reading, const char *path)
 static bool takes_needed_register(const char *word)
 {
     static const char option[] = "-ffixed-";
-    static const char *const registers[] = {"ax", "cx", "dx", NULL};
+    static const char *const registers[] = {"ax", "cx", "dx", "8", "9", "10", "11", NULL};
     if (strncmp(word, option, sizeof option - 1) != 0)
         return false;
     word += sizeof option - 1;

@@ -323,6 +323,7 @@ def not_understood():
     assert "cairn clang" in refused("one.c", env={"CAIRN_GCC": "/usr/bin/clang-14"})
     assert "cairn cc" in refused("one.c", env={"CAIRN_CLANG": "gcc"}, front="clang")
     assert "-ffixed-rcx" in refused("-ffixed-rcx", "-c", "one.c")
+    assert "-ffixed-r11" in refused("-ffixed-r11", "-c", "one.c")
     run(CAIRN, "cc", "-ffixed-r14", "-c", "one.c")
 
 
