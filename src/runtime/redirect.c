@@ -17,12 +17,15 @@
 
 /* ---- stand-in lanes ---- */
 
-/* Copies the lane's name, which may move in memory while another thread adds strings. */
-static void copy_name(const cairn_lane *lane, char *name, size_t size)
+/* Opens a lane of `to` with the name of `home`. Copies the name, which may move in memory while
+ * another thread adds strings. */
+static cairn_lane *open_with_name(const cairn_lane *home, cairn_profile *to)
 {
-    crn_profile_lock(lane->profile);
-    snprintf(name, size, "%s", lane->profile->strings.base + lane->disk->name);
-    crn_profile_unlock(lane->profile);
+    char name[256];
+    crn_profile_lock(home->profile);
+    snprintf(name, sizeof name, "%s", home->profile->strings.base + home->disk->name);
+    crn_profile_unlock(home->profile);
+    return cairn_lane_open(to, name);
 }
 
 /* Returns the lane of `to` that stands in for `home`, making it if needed. */
@@ -34,10 +37,7 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
     cairn_lane *lane = home->stand_ins;
     while (lane && lane->profile != to)
         lane = lane->next_stand_in;
-    char name[256] = "";
-    if (!lane)
-        copy_name(home, name, sizeof name);
-    if (!lane && (lane = cairn_lane_open(to, name))) {
+    if (!lane && (lane = open_with_name(home, to))) {
         lane->home = home;
         lane->next_stand_in = home->stand_ins;
         __atomic_store_n(&home->stand_ins, lane, __ATOMIC_RELAXED);

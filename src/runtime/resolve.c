@@ -6,9 +6,7 @@
 
 static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
 {
-    crn_graph *graph = &lane->graph;
-    if (block == CAIRN_BLOCK_FOLDED) /* of a redirection to a profile without space */
-        return crn_graph_append(graph, record, block);
+    const crn_graph *graph = &lane->graph;
     uint64_t callee =
         cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
     return cairn_priv_record_at(&graph->hot, callee)->block == block

@@ -95,6 +95,9 @@ static void misuse_is_defined_and_counted(void **state)
     stack = cairn_stack_open(s.lane); /* another begins anew */
     cairn_stack_tick(stack, 1);
     assert_int_equal(cost_at(s.profile, "").ticks, 1);
+    cairn_stack_enter(stack, CAIRN_BLOCK_FOLDED); /* "no block" was never added */
+    cairn_stack_tick(stack, 1);
+    assert_int_equal(s.lane->disk->misuses, 7);
     setup_close(&s);
 }
 
