@@ -191,9 +191,10 @@ static void find_names(writer *writer)
         writer->files[b] = crn_names_json(timeline->profile->blocks[b].file);
     }
     writer->lanes = crn_calloc((size_t)writer->trace->lane_count + 1, sizeof *writer->lanes);
-    for (uint32_t r = 0; r < timeline->row_count; r++)
-        if (timeline->rows[r].number == 0)
-            writer->lanes[timeline->rows[r].lane] = crn_names_json(timeline->row_names[r]);
+    const char **lanes = crn_timeline_lane_names(timeline);
+    for (uint32_t lane = 0; lane < writer->trace->lane_count; lane++)
+        writer->lanes[lane] = lanes[lane] ? crn_names_json(lanes[lane]) : NULL;
+    crn_free((void *)lanes);
     crn_attribute_names_open(&writer->keys, writer->trace, reserved);
     crn_trace_ids_open(&writer->ids, writer->trace);
 }

@@ -193,10 +193,7 @@ bool crn_otlp_traces(const crn_profile *profile, const crn_trace *trace,
     if (trace->process_count && trace->processes[0].unix_ns > trace->processes[0].start)
         writer.base = trace->processes[0].unix_ns - trace->processes[0].start;
     crn_trace_ids_open(&writer.ids, trace);
-    writer.lanes = (const char **)crn_calloc(trace->lane_count + (size_t)1, sizeof *writer.lanes);
-    for (uint32_t r = 0; r < timeline.row_count; r++)
-        if (timeline.rows[r].number == 0) /* further rows of a lane hold its overlapping spans */
-            writer.lanes[timeline.rows[r].lane] = timeline.row_names[r];
+    writer.lanes = crn_timeline_lane_names(&timeline);
     bool good = true;
     for (uint32_t span = 0; good && span < trace->span_count;) {
         uint32_t process = timeline.process[trace->spans[span].lane], count = 1;

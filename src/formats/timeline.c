@@ -113,6 +113,16 @@ static char *row_name(const crn_timeline *timeline, uint32_t row)
     return name;
 }
 
+const char **crn_timeline_lane_names(const crn_timeline *timeline)
+{
+    size_t count = (size_t)timeline->trace->lane_count + 1;
+    const char **names = (const char **)crn_calloc(count, sizeof *names);
+    for (uint32_t r = 0; r < timeline->row_count; r++)
+        if (timeline->rows[r].number == 0) /* a lane's further rows hold its overlapping spans */
+            names[timeline->rows[r].lane] = timeline->row_names[r];
+    return names;
+}
+
 static void find_names(crn_timeline *timeline)
 {
     const crn_profile *profile = timeline->profile;

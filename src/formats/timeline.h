@@ -60,6 +60,10 @@ void crn_timeline_close(crn_timeline *timeline);
 const char *crn_timeline_name(const crn_timeline *timeline, uint32_t span);
 uint32_t crn_timeline_block(const crn_timeline *timeline, uint32_t span);
 
+/* Returns the names of lanes by number, those of the lanes' first rows; NULL for a lane without
+ * spans. Free the array with crn_free; the timeline keeps the names. */
+const char **crn_timeline_lane_names(const crn_timeline *timeline);
+
 /* Sets the processor time of a span in ns; returns false if not known. */
 bool crn_timeline_cpu(const crn_timeline *timeline, uint32_t span, uint64_t *cpu);
 
