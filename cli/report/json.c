@@ -188,7 +188,7 @@ static void write_flat(FILE *out, const crn_report *report)
     crn_flat_free(&flat, report);
 }
 
-/* What is needed to write a tree. Trees have millions of rows: repeated parts are converted to text
+/* State of the writer of a tree. Trees have millions of rows: repeated parts are converted to text
  * once. */
 typedef struct tree_writer {
     const crn_report *report;

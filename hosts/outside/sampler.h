@@ -103,7 +103,7 @@ typedef struct crn_event_sample {
     uint64_t kernel_count;
 } crn_event_sample;
 
-/* What is called for each record; `data` is the first argument. */
+/* Callbacks for the records, one for each kind; `data` is their first argument. */
 typedef struct crn_event_sink {
     void *data;
     void (*sample)(void *data, const crn_event_sample *sample);

@@ -32,8 +32,8 @@ enum {
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 
-/* Who has the capture's descriptor: the program and the collector, in one table of descriptors that
- * they share; each of them, in a table of its own; or the collector alone. */
+/* Tables of descriptors that have the capture's: SHARED: one table of the program and the
+ * collector; COPIED: a table of each; APART: the collector's alone. */
 typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
 
 /* The keeper is a thread with the program's table of descriptors that waits for the collector. So

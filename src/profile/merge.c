@@ -23,7 +23,8 @@ struct crn_merge {
     uint64_t count; /* number of captures, with those in merged profiles */
 };
 
-/* How values of a note are merged. AGREE: lists those that differ; FORGET: drops the note. */
+/* Rules for merging the values of a note. AGREE: lists those that differ; FORGET: drops the note.
+ */
 typedef enum rule { RULE_AGREE, RULE_ADD, RULE_EARLIEST, RULE_LARGEST, RULE_FORGET } rule;
 
 static rule rule_of(const char *key)

@@ -25,7 +25,7 @@
 
 /* ---- facts that the capture's spans do not tell ------------------------------------- */
 
-/* What self time of a block's spans is, by the program's notes; NONE: work. */
+/* Kinds of self time of a block's spans, from the program's notes. NONE: work. */
 typedef enum crn_rest {
     CRN_REST_NONE = 0,
     CRN_REST_SLEEP = 1,     /* self time keeps its length and takes no processor */

@@ -45,7 +45,7 @@ void crn_process_refuse_strand(bool refuse)
 
 /* ---- threads without a strand ---- */
 
-/* What the outermost of nested calls of cairn_priv_strand_aside took from the thread. */
+/* State of nested calls of cairn_priv_strand_aside; the outermost one takes the strand. */
 static __thread struct {
     int depth; /* number of calls whose cairn_priv_strand_back is still to come */
     bool busy; /* crn_own.busy before the outermost call */

@@ -27,7 +27,7 @@ enum {
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 
-/* What the off-core thread knows of the thread that owns a lane. */
+/* The off-core thread's state for one lane: the lane's thread, and its entries. */
 typedef struct crn_core_watch {
     crn_stream space;
     crn_disk_off_core *next, *end;

@@ -181,7 +181,7 @@ uint32_t crn_spans_innermost(const cairn_strand *strand);
 
 /* ---- durations: timing.c ---- */
 
-/* What histograms and CPU time need to know of an open span, beyond the span's record. */
+/* Data of an open span for histograms and CPU time, beyond the span's record. */
 typedef struct crn_timing {
     uint64_t start;     /* clock; 0: not known */
     uint64_t children;  /* total duration of its children on the strand */

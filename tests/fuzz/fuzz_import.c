@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; head && i < sizeof recognisers / sizeof *recognisers; i++)
         recognisers[i](head, length);
     error = (crn_error){0};
-    /* What begins like the names of an mlmon.out is read as those. */
+    /* Input that begins like the names of an mlmon.out is read as those. */
     bool names = head && length > 2 && memcmp(head, "0x", 2) == 0;
     crn_source *other = crn_source_open(names ? FUZZ_FIGURES : FUZZ_SOURCES, &error);
     crn_import_options options = {.sources = names ? source : other, .split = size % 2 == 1};

@@ -162,7 +162,7 @@ NEVER_INLINE static void touch(volatile char *page)
     sink++;
 }
 
-/* Where the kernel does not let this user handle page faults, it says so. */
+/* If the kernel does not let this user handle page faults, it says so. */
 static void faults(void)
 {
     int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);

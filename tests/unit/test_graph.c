@@ -135,7 +135,7 @@ static uint32_t reference_find(const crn_graph *graph, uint32_t from, cairn_bloc
     return 0;
 }
 
-/* What cairn_enter does first: the record's callee entry, 0 if it has another block's. */
+/* The first step of cairn_enter. Returns the record's callee entry, 0 if it has another block's. */
 static uint64_t step(const crn_graph *graph, uint64_t node_offset, cairn_block block)
 {
     uint64_t callee = cairn_priv_callee(graph->hot.base, node_offset, block);

@@ -14,7 +14,7 @@
 #include "support/processor.h"
 #include "support/profiles.h"
 
-/* What the other threads of this process do. */
+/* State of the other threads of this process. */
 typedef struct others {
     long switches; /* times that they have begun to wait */
     bool asleep;   /* all of them */

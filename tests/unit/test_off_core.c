@@ -451,7 +451,7 @@ static void record_wakes(const char *path)
     setup_close(&s);
 }
 
-/* Where tracepoints may be used, a wait has the lane whose thread ended it. */
+/* If tracepoints may be used, a wait has the lane whose thread ended it. */
 static void waits_have_the_thread_that_ended_them(void **state)
 {
     (void)state;

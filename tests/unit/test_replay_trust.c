@@ -63,7 +63,7 @@ static sources sources_of(const parts *parts)
     return sources;
 }
 
-/* How late a thread wakes up. */
+/* Returns a thread's delay at a wake-up, in ns. */
 static double wake(sources *random)
 {
     return 20000 + (double)random_below(&random->of[0], 60000);

@@ -39,7 +39,7 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
   });
 
   const rest = async (key) => new URLSearchParams((await hash()).split("?")[1]).get(key);
-  // What SQL says of the spans in a range of time, cut off at its ends.
+  // The figures of SQL on the spans in a range of time, cut off at its ends.
   const clipped = (since, until) => json("query", "jobs.cairn", "--json",
     `select block, count(*), sum(min(start + duration, ${until}) - max(start, ${since})) from spans where start < ${until} and start + duration > ${since} group by block`)
     .rows.sort((a, b) => a[0] - b[0]);
@@ -275,7 +275,7 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     await at().waitForFunction((count) => location.hash.includes("file=" + count), number + 2);
     await go(`spans?file=${number + 2}`);
     await settled("tr[data-block]");
-    // What is no profile is refused, and the page stays.
+    // A file that is no profile is refused, and the page stays.
     await at().evaluate(() => {
       const moved = new DataTransfer();
       moved.items.add(new File(["\x00\x01nothing"], "x.bin"));

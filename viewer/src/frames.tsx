@@ -93,7 +93,7 @@ function Found({ place, data }: { place: Place; data: Latencies }) {
   );
 }
 
-// What a frame is, in words.
+// The definition of a frame, in words.
 const textOf = (data: Latencies, frame: Frame): string =>
   (frame.iteration === null ? data.to : data.to + " #" + frame.iteration) + ": " + time(frame.latency) + (data.deadline !== null && frame.latency > data.deadline ? ", missed" : "") +
   ", age " + time(frame.age) + (frame.count > 1 ? `, the longest of ${count(frame.count)} here` + (frame.missed ? `, ${count(frame.missed)} missed` : "") : "");

@@ -162,7 +162,7 @@ export function useMeasured(place: Place): Measured | null {
   return measured.get(key) || null;
 }
 
-// How the figures were measured, and how to read them.
+// Sentences on the way in which the figures were measured, and on reading them.
 export function Strip({ place }: { place: Place }) {
   const its = useMeasured(place), sampled = place.file.metrics.find((one) => one.name === place.metric)?.sampling;
   if (!its) return null;
