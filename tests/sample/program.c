@@ -3,7 +3,8 @@
  * A program whose split of time is known: each part does a given number of equal pieces of work,
  * reached in another way. It knows nothing of Cairn.
  *
- * usage: program split | sleep | signals | threads | forks | faults | stopped | tree COMMAND...
+ * usage: program split | sleep | waits | signals | threads | forks | faults | stopped | tree
+ * COMMAND...
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +140,20 @@ static void sleepers(void)
     run_three(sleeper);
 }
 
+/* Waits again and again, for a second of processor time, so that many samples come while a wait
+ * begins. */
+static void waits(void)
+{
+    int interrupted = 0;
+    for (uint64_t end = own_cpu() + 1000000000; own_cpu() < end;)
+        for (int i = 0; i < 1000; i++) {
+            interrupted += poll(NULL, 0, 0) < 0;
+            interrupted += nanosleep(&(struct timespec){.tv_nsec = 1}, NULL) < 0;
+        }
+    if (interrupted)
+        printf("%d waits were interrupted\n", interrupted);
+}
+
 /* ---- sleep in no system call: a page that comes late, and a stop ---- */
 
 enum { LATE_US = 500000, PAGE = 4096 };
@@ -204,11 +219,40 @@ static void catch (int number)
     caught = number;
 }
 
+typedef void handler(int number);
+
+/* Names of `signal` in libc that headers give only to some programs. */
+handler *bsd_signal(int number, handler *handler);
+handler *__sysv_signal(int number, handler *handler);
+
+/* Resets or ignores all signals in each way that libc has, as daemons do. */
+static void reset_all(void)
+{
+    handler *(*const setters[])(int, handler *) = {signal,        bsd_signal,  ssignal,
+                                                   __sysv_signal, sysv_signal, sigset};
+    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+        for (int number = 1; number < NSIG; number++)
+            setters[i](number, SIG_DFL);
+        work(5);
+    }
+    for (int number = 1; number < NSIG; number++)
+        sigignore(number);
+    for (int number = 1; number < NSIG; number++)
+        siginterrupt(number, 1);
+    work(5);
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigset(number, SIG_HOLD);
+    work(5);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static void signals(void)
 {
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL); /* as daemons do */
-    work(10);
+    reset_all();
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
         signal(number, catch);
         caught = 0;
@@ -306,8 +350,9 @@ static void leave(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} parts[] = {{"split", split}, {"sleep", sleepers}, {"signals", signals}, {"threads", threads},
-             {"forks", forks}, {"leave", leave},    {"faults", faults},   {"stopped", stopped}};
+} parts[] = {{"split", split},     {"sleep", sleepers},  {"waits", waits},
+             {"signals", signals}, {"threads", threads}, {"forks", forks},
+             {"leave", leave},     {"faults", faults},   {"stopped", stopped}};
 
 /* Usage: PROGRAM PART [until-told]; told by the end of standard input, it runs once more. */
 int main(int argc, char **argv)

@@ -210,6 +210,16 @@ def _():
     raise AssertionError(wrong)
 
 
+@case("samples that come while a wait begins do not end it")
+def _():
+    if os.uname().machine != "x86_64": # see "Signals" in docs/SAMPLING.md
+        print("# other kernels may end a wait")
+        return
+    output, _, report = sampled(PROGRAM, "waits")
+    same(output, "done\n", "output")
+    assert int(report["notes"]["cpu_samples"]) > 0, report["notes"]
+
+
 @case("a page that comes late is a page fault, not a system call")
 def _():
     output, _, report = sampled(PROGRAM, "faults")
