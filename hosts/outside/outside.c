@@ -39,6 +39,7 @@ struct crn_outside {
     bool begins;
     volatile sig_atomic_t stopped;
     bool busy; /* a process has used processor time: the next look is soon */
+    bool all;  /* the first thread of a process has ended: this look is at all threads */
     uint64_t samples, looks, incomplete, lost;
     uint64_t unplaced; /* samples that were charged, but whose moment was not stored */
     double cpu_squares, wall_squares; /* µs² */
@@ -55,8 +56,13 @@ static double square_us(uint64_t ns)
 
 static void charge(crn_target *target, cairn_metric metric, uint64_t amount)
 {
-    if (target->strand && amount)
-        cairn_sample(target->strand, target->path.blocks, target->path.length, metric, amount);
+    if (!target->strand || !amount)
+        return;
+    crn_path *path = &target->path;
+    if (path->context)
+        cairn_context_charge(target->lane, path->context, metric, amount);
+    else
+        path->context = cairn_sample(target->strand, path->blocks, path->length, metric, amount);
 }
 
 /* ---- paths ---- */
@@ -75,6 +81,7 @@ static void push(crn_target *target, cairn_block block)
     crn_path *path = &target->path;
     CRN_GROW(path->blocks, path->length, path->capacity);
     path->blocks[path->length++] = block;
+    path->context = 0;
 }
 
 /* Sets the thread's path to a walk's frames. */
@@ -134,10 +141,24 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
     return target;
 }
 
-/* Charges wall time to the thread's path. */
+/* Charges wall time to the thread's path, and what is owed to it. */
 static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amount)
 {
-    charge(target, CAIRN_METRIC_WALL, amount);
+    charge(target, CAIRN_METRIC_WALL, target->owed + amount);
+    target->owed = 0;
+    outside->wall_squares += square_us(amount);
+}
+
+/* Charges the wall time since the last look to a thread that sleeps on. To charge takes longer than
+ * to look, so the time is owed until it is as long as the sleep before: then readers of a live
+ * capture see it. */
+static void charge_sleep(crn_outside *outside, crn_target *target, uint64_t amount)
+{
+    if (target->owed + amount >= (outside->now - target->since) / 2) {
+        charge_wall(outside, target, amount);
+        return;
+    }
+    target->owed += amount;
     outside->wall_squares += square_us(amount);
 }
 
@@ -236,7 +257,7 @@ static void charge_sample(crn_outside *outside, crn_target *target, const crn_ev
         return;
     }
     target->blocked = false;
-    target->next = 0;
+    crn_target_look_at(target, 0);
 }
 
 static void take_sample(void *data, const crn_event_sample *sample)
@@ -332,17 +353,23 @@ static void stop_threads(crn_outside *outside)
         crn_space_read(crn_space_of(outside->process));
         outside->next_read = now + READ_NS;
     }
-    crn_targets_each(stop_target, outside);
+    crn_targets_each(UINT64_MAX, stop_target, outside);
 }
 
 /* ---- looks: wall time ---- */
 
 /* Notes whether a process has used processor time: if not, each of its threads is where it was, or
- * has ended and the kernel's event was lost. */
+ * has ended and the kernel's event was lost. A process of which a thread ran at the last look is
+ * not asked: the kernel would add up the times of all its threads. */
 static void look_at_space(crn_space *space, void *data)
 {
     enum { SCHED = 2 };
     crn_outside *outside = data;
+    if (space->runs && !space->main_ended) {
+        space->runs = false; /* until a look finds it again */
+        space->ran = outside->busy = true;
+        return;
+    }
     clockid_t clock = (clockid_t)(~(unsigned)space->process << 3 | SCHED);
     struct timespec time;
     bool gone = clock_gettime(clock, &time) != 0;
@@ -353,6 +380,7 @@ static void look_at_space(crn_space *space, void *data)
     if (space->main_ended)
         crn_space_renew(space);
     outside->busy |= space->ran;
+    outside->all |= space->main_ended;
 }
 
 /* Finds where a sleeping thread is. Its stack is read without a stop. */
@@ -382,8 +410,8 @@ static void look(crn_target *target, void *data)
 {
     crn_outside *outside = data;
     uint64_t run, ready, gap = outside->now > target->looked ? outside->now - target->looked : 0;
-    const crn_space *space = target->space;
-    if (target->blocked && !space->main_ended && (!space->ran || target->next > outside->now))
+    crn_space *space = target->space;
+    if (target->blocked && !space->main_ended && !space->ran)
         return;
     bool zombie = space->main_ended && target->thread == space->process;
     if (zombie || !crn_target_times(target, &run, &ready)) {
@@ -403,7 +431,7 @@ static void look(crn_target *target, void *data)
     if (ran)
         target->blocked = find_sleeper(outside, target);
     if (target->path.length) {
-        charge_wall(outside, target, rest);
+        (ran ? charge_wall : charge_sleep)(outside, target, rest);
         charge_ready(outside, target, waited);
     }
     if (run > target->charged + 2 * outside->period_ns && target->path.length)
@@ -412,14 +440,17 @@ static void look(crn_target *target, void *data)
     target->looked = outside->now;
     if (ran)
         target->since = outside->now;
-    target->next = ran ? 0 : outside->now + (outside->now - target->since) / LOOK_SLEEPER;
+    space->runs |= !target->blocked;
+    crn_target_look_at(target,
+                       ran ? 0 : outside->now + (outside->now - target->since) / LOOK_SLEEPER);
 }
 
 static void look_at_all(crn_outside *outside)
 {
     outside->now = crn_outside_now();
+    outside->all = false;
     crn_spaces_each(look_at_space, outside);
-    crn_targets_each(look, outside);
+    crn_targets_each(outside->all ? UINT64_MAX : outside->now, look, outside);
 }
 
 /* ---- the whole ---- */
@@ -583,7 +614,7 @@ static void put_notes(crn_outside *outside)
 void crn_outside_end(crn_outside *outside)
 {
     outside->now = crn_outside_now();
-    crn_targets_each(end_target, outside);
+    crn_targets_each(UINT64_MAX, end_target, outside);
     put_notes(outside);
     end_sampler(outside);
     cairn_profile_close(outside->profile);

@@ -51,6 +51,7 @@ typedef struct crn_space {
     char name[16];       /* of the program, with its NUL */
     uint64_t run;        /* processor time at the last look, ns */
     bool ran;            /* it used processor time since the look before */
+    bool runs;           /* a thread of it ran at the last look */
     bool main_ended;     /* its first thread has ended; the others may run on */
     char *dump;      /* jitdump file that names code in no file, as the process sees it; or NULL */
     bool dump_noted; /* a note of the capture names `dump` */
@@ -136,6 +137,7 @@ void crn_events_close(crn_events *events);
 typedef struct crn_path {
     size_t length, capacity;
     cairn_block *blocks;
+    cairn_context context; /* of the path in its thread's lane; 0: not found yet */
 } crn_path;
 
 typedef struct crn_target {
@@ -146,7 +148,8 @@ typedef struct crn_target {
     int schedstat;    /* descriptor of /proc/PID/task/TID/schedstat, -1: not open */
     uint64_t looked;  /* CLOCK_MONOTONIC at the last look, ns */
     uint64_t since;   /* when it was first found asleep, ns */
-    uint64_t next;    /* when to look again, ns */
+    size_t turn;      /* of its turn, in threads.c */
+    uint64_t owed;    /* wall time up to the last look that is not charged yet, ns */
     uint64_t run;     /* processor time at the last look, ns */
     uint64_t ready;   /* time without a core at the last look, ns */
     uint64_t charged; /* processor time that is charged, ns */
@@ -157,7 +160,11 @@ typedef struct crn_target {
 
 /* Returns the thread's entry. If it has none: makes one if `make`, else returns NULL. */
 crn_target *crn_target_of(pid_t thread, pid_t process, bool make);
-void crn_targets_each(void (*each)(crn_target *target, void *data), void *data);
+/* Calls `each` for the threads that were to be looked at up to the moment `due`; UINT64_MAX: for
+ * all. */
+void crn_targets_each(uint64_t due, void (*each)(crn_target *target, void *data), void *data);
+/* Sets when to look at the thread again (CLOCK_MONOTONIC, ns); at first it is due at once. */
+void crn_target_look_at(crn_target *target, uint64_t next);
 size_t crn_targets_count(void);
 void crn_target_forget(crn_target *target); /* frees it */
 /* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if

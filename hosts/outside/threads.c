@@ -15,7 +15,13 @@
 enum { SLOTS = 1 << 12 };
 
 static crn_target *slots[SLOTS];
-static size_t count;
+
+/* When to look at each thread again: rounds read this array, and only the entries that are due. */
+static struct turn {
+    uint64_t next; /* CLOCK_MONOTONIC, ns */
+    crn_target *target;
+} * turns;
+static size_t count, capacity;
 
 uint64_t crn_outside_now(void)
 {
@@ -49,17 +55,23 @@ crn_target *crn_target_of(pid_t thread, pid_t process, bool make)
     target->schedstat = open_schedstat(process, thread);
     target->looked = crn_outside_now();
     target->next_of_hash = *slot;
-    count++;
+    CRN_GROW(turns, count, capacity);
+    target->turn = count;
+    turns[count++] = (struct turn){0, target};
     return *slot = target;
 }
 
-void crn_targets_each(void (*each)(crn_target *target, void *data), void *data)
+/* From the last one on, since `each` may forget the target that it is called with. */
+void crn_targets_each(uint64_t due, void (*each)(crn_target *target, void *data), void *data)
 {
-    for (size_t i = 0; i < SLOTS; i++)
-        for (crn_target *target = slots[i], *next; target; target = next) {
-            next = target->next_of_hash;
-            each(target, data);
-        }
+    for (size_t i = count; i--;)
+        if (turns[i].next <= due)
+            each(turns[i].target, data);
+}
+
+void crn_target_look_at(crn_target *target, uint64_t next)
+{
+    turns[target->turn].next = next;
 }
 
 size_t crn_targets_count(void)
@@ -75,9 +87,10 @@ void crn_target_forget(crn_target *target)
     *link = target->next_of_hash;
     if (target->schedstat >= 0)
         close(target->schedstat);
+    turns[target->turn] = turns[--count];
+    turns[target->turn].target->turn = target->turn;
     crn_free(target->path.blocks);
     crn_free(target);
-    count--;
 }
 
 bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready)

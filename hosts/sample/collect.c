@@ -57,6 +57,7 @@ static void path_set(crn_sampled *thread, const uint64_t *addresses, uint64_t ma
                      size_t count, bool complete)
 {
     thread->length = 0;
+    thread->context = 0;
     if (!complete)
         thread->path[thread->length++] = crn_code_nothing();
     for (size_t i = count; i--;)
@@ -66,8 +67,13 @@ static void path_set(crn_sampled *thread, const uint64_t *addresses, uint64_t ma
 
 static void charge(crn_sampled *thread, cairn_metric metric, uint64_t amount)
 {
-    if (thread->strand && amount)
-        cairn_sample(thread->strand, thread->path, thread->length, metric, amount);
+    if (!thread->strand || !amount)
+        return;
+    if (thread->context)
+        cairn_context_charge(thread->lane, thread->context, metric, amount);
+    else
+        thread->context =
+            cairn_sample(thread->strand, thread->path, thread->length, metric, amount);
 }
 
 /* ---- processor time ---- */
@@ -93,7 +99,7 @@ void crn_sample_drain(crn_sampled *thread)
         uint64_t head = thread->ring[at & mask], moment = thread->ring[(at + 1) & mask];
         uint64_t cpu = thread->ring[(at + 2) & mask];
         path_set(thread, thread->ring, mask, at + CRN_HEAD_WORDS, head >> 1, head & 1);
-        thread->blocked = false;
+        thread->turn->blocked = false;
         counts.spent += thread->ring[(at + 3) & mask];
         counts.samples++;
         charge_cpu(thread, moment, cpu);
@@ -106,7 +112,7 @@ void crn_sample_drain(crn_sampled *thread)
 void crn_sample_settle(crn_sampled *thread, uint64_t now)
 {
     crn_sample_drain(thread);
-    charge_cpu(thread, now, crn_sample_clock(thread->clock));
+    charge_cpu(thread, now, crn_sample_clock(thread->turn->clock));
 }
 
 /* ---- wall time ---- */
@@ -131,7 +137,7 @@ static bool find_sleeper(crn_sampled *thread)
     crn_interpreters interpreters;
     crn_interpreters_prepare(&walk, &interpreters, thread->tid);
     size_t count = crn_unwind_stack(&walk, sleeper.frame);
-    if (crn_sample_clock(thread->clock) != thread->cpu)
+    if (crn_sample_clock(thread->turn->clock) != thread->turn->cpu)
         return false;
     path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
     cairn_block waits = thread->lane ? crn_call_block(cairn_lane_profile(thread->lane), thread->tid,
@@ -167,38 +173,67 @@ static void charge_ready(crn_sampled *thread, uint64_t amount)
         charge(thread, metric, amount);
 }
 
+/* Returns the time since the last look, which ends now. */
+static uint64_t end_gap(crn_sampled_turn *turn, uint64_t now)
+{
+    uint64_t gap = now > turn->looked ? now - turn->looked : 0;
+    counts.looks += gap != 0;
+    counts.wall_squares += square_us(gap);
+    turn->looked = now;
+    return gap;
+}
+
+bool crn_sample_sleeps_on(crn_sampled_turn *turn, uint64_t now)
+{
+    if (!turn->blocked || crn_sample_clock(turn->clock) != turn->cpu)
+        return false;
+    turn->owed += end_gap(turn, now);
+    turn->next = now + (now - turn->since) / LOOK_SLEEPER;
+    return turn->owed < (now - turn->since) / 2;
+}
+
 /* A thread that has not run is where it was at the last look. If it has run, it may be somewhere
  * else now: each of the two places is charged half of the time since then. */
 void crn_sample_look(crn_sampled *thread, uint64_t now)
 {
-    uint64_t cpu = crn_sample_clock(thread->clock);
-    uint64_t gap = now > thread->looked ? now - thread->looked : 0;
-    uint64_t used = cpu - thread->cpu;
+    crn_sampled_turn *turn = thread->turn;
+    uint64_t cpu = crn_sample_clock(turn->clock);
+    uint64_t gap = end_gap(turn, now), before = turn->owed;
+    uint64_t used = cpu - turn->cpu;
     bool ends = thread->tid == crn_sample_ending_thread;
-    bool ran = !ends && (used || !thread->blocked);
+    bool ran = !ends && (used || !turn->blocked);
     bool all_the_time = used + gap / NEARLY >= gap;
     uint64_t ready = used && !all_the_time ? find_ready(thread) : 0;
     counts.busy |= used != 0;
-    thread->cpu = cpu;
+    turn->cpu = cpu;
+    turn->owed = 0;
     if (ran && thread->length) {
-        charge(thread, CAIRN_METRIC_WALL, gap / 2);
+        before += gap / 2;
+        gap -= gap / 2;
         charge_ready(thread, ready / 2);
         ready -= ready / 2;
     }
-    uint64_t rest = ran && thread->length ? gap - gap / 2 : gap;
+    charge(thread, CAIRN_METRIC_WALL, before);
     crn_sample_drain(thread);
     if (ran)
-        thread->blocked = !all_the_time && find_sleeper(thread);
-    if (thread->blocked)
+        turn->blocked = !all_the_time && find_sleeper(thread);
+    if (turn->blocked)
         crn_sample_thread_close(thread);
-    charge(thread, CAIRN_METRIC_WALL, rest);
+    charge(thread, CAIRN_METRIC_WALL, gap);
     charge_ready(thread, ready);
-    counts.looks += gap != 0;
-    counts.wall_squares += square_us(gap);
-    thread->looked = now;
     if (ran)
-        thread->since = now;
-    thread->turn->next = ran ? 0 : now + (now - thread->since) / LOOK_SLEEPER;
+        turn->since = now;
+    turn->next = ran ? 0 : now + (now - turn->since) / LOOK_SLEEPER;
+}
+
+void crn_sample_finish(crn_sampled *thread)
+{
+    if (thread->own)
+        return;
+    uint64_t gap = end_gap(thread->turn, crn_sample_clock(CLOCK_MONOTONIC));
+    charge(thread, CAIRN_METRIC_WALL, thread->turn->owed);
+    crn_sample_drain(thread);
+    charge(thread, CAIRN_METRIC_WALL, gap);
 }
 
 bool crn_sample_was_busy(void)

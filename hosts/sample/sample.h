@@ -39,11 +39,19 @@ typedef struct crn_sample_head {
 
 enum { CRN_HEAD_WORDS = sizeof(crn_sample_head) / sizeof(uint64_t) };
 
-/* The part of a thread that each round reads. One array has those of all threads. */
+/* The part of a thread that rounds read while the thread sleeps. One array has those of all
+ * threads, in few pages: on some virtual machines the first access to a page after a while takes 10
+ * µs. */
 typedef struct crn_sampled_turn {
     uint64_t next;    /* when to look at the thread again, ns of CLOCK_MONOTONIC */
     uint64_t written; /* words written to its ring so far, by the handler; atomic */
     uint64_t read;    /* words read from its ring so far, by the collector; atomic */
+    uint64_t looked;  /* CLOCK_MONOTONIC of the last look, ns */
+    uint64_t cpu;     /* the processor clock at the last look, ns */
+    uint64_t since;   /* when it was first found asleep, ns */
+    uint64_t owed;    /* wall time up to the last look that is not charged yet, ns */
+    clockid_t clock;  /* its processor clock */
+    bool blocked;     /* it slept at the last look, where its path says */
 } crn_sampled_turn;
 
 /* An entry for a thread of the program. It is never freed: a later thread uses it again. */
@@ -54,32 +62,28 @@ typedef struct crn_sampled {
     bool own;   /* a thread of libcairn's, which is not sampled */
     bool named; /* the name was read a second time: see thread_name_again */
     bool has_timer;
-    int timer;       /* the kernel's number of the timer */
-    clockid_t clock; /* its processor clock */
+    int timer; /* the kernel's number of the timer */
     char name[CRN_NAME_SIZE];
     cairn_lane *lane;
     cairn_strand *strand;
 
+    /* Used by the collector alone. */
+    uint64_t charged;      /* the processor clock up to which time has been charged, ns */
+    uint64_t ready;        /* the kernel's sum of time without a core, at the last look, ns;
+                              UINT64_MAX: not known */
+    int ready_file;        /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
+    int call_file;         /* /proc/self/task/TID/syscall, likewise */
+    size_t length;         /* of `path` */
+    cairn_block *path;     /* its last path, outermost block first; CRN_FRAMES_MOST + 2 blocks */
+    cairn_context context; /* of `path`; 0: not found yet */
+
     /* Written by the handler. The collector reads the ring, sets `lost` to 0 when it has counted
      * it, and clears `bounds_known` for a new thread. */
-    crn_unwind_memory memory;
-    bool bounds_known; /* `memory` has the bounds of the thread's stack */
-    uint64_t lost;     /* samples that found no room in the ring; atomic */
+    uint64_t lost; /* samples that found no room in the ring; atomic */
     uint64_t *ring;
+    bool bounds_known; /* `memory` has the bounds of the thread's stack */
+    crn_unwind_memory memory;
     char copy[CRN_UNWIND_PAGE];
-
-    /* Used by the collector alone. */
-    uint64_t charged;  /* the processor clock up to which time has been charged, ns */
-    uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
-    uint64_t cpu;      /* the processor clock at the last look, ns */
-    uint64_t ready;    /* the kernel's sum of time without a core, at the last look, ns;
-                          UINT64_MAX: not known */
-    bool blocked;      /* `path` is where it sleeps */
-    uint64_t since;    /* when it was first found asleep, ns */
-    int ready_file;    /* /proc/self/task/TID/schedstat, while the thread runs; -1: not open */
-    int call_file;     /* /proc/self/task/TID/syscall, likewise */
-    size_t length;     /* of `path` */
-    cairn_block *path; /* its last path, outermost block first; CRN_FRAMES_MOST + 2 blocks */
 } crn_sampled;
 
 /* ---- state.c ---- */
@@ -144,14 +148,16 @@ void crn_sample_thread_read(const crn_sampled *thread, const char *name, int *fi
 /* Closes the thread's files. */
 void crn_sample_thread_close(crn_sampled *thread);
 /* Finds new and ended threads: makes their lanes and timers, and closes those of ended ones after
- * calling `drain`. */
-void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *thread));
+ * calling `finish`. */
+void crn_sample_threads_scan(cairn_profile *profile, void (*finish)(crn_sampled *thread));
 /* Returns true if all threads of the program have ended: the collector alone keeps the process.
  * Sets `status` to the first thread's exit status, which only the system call exit makes other than
  * 0. */
 bool crn_sample_threads_are_gone(int *status);
-/* Calls `look`, with the present time, for threads that were sampled or whose turn it is. */
-void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now));
+/* Calls `look`, with the present time, for threads that were sampled, and for those whose turn it
+ * is and for which `sleeps_on` returns false. */
+void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t now),
+                             void (*look)(crn_sampled *thread, uint64_t now));
 /* Calls `each` for all threads of the program, with the present time. */
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
@@ -166,6 +172,12 @@ void crn_sample_drain(crn_sampled *thread);
 /* Drains the thread's ring, and charges wall time since the last look to where the thread was and
  * is. The next look is at the next round, or after an eighth of its sleep if it sleeps on. */
 void crn_sample_look(crn_sampled *thread, uint64_t now);
+/* Looks at a thread that slept at the last look. If it has slept on, this look's time is owed.
+ * Returns false if it has not, or if what is owed is as long as its sleep before, so that readers
+ * of a live capture see it. */
+bool crn_sample_sleeps_on(crn_sampled_turn *turn, uint64_t now);
+/* Charges what is owed and not drained of a thread that has ended. */
+void crn_sample_finish(crn_sampled *thread);
 /* Charges processor time since the last sample to the thread's last path. */
 void crn_sample_settle(crn_sampled *thread, uint64_t now);
 /* Notes what is sampled, at the begin of a capture. */

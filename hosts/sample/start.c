@@ -76,8 +76,8 @@ static void round_run(void)
 {
     pthread_mutex_lock(&collector.working);
     if (is_going_on()) {
-        crn_sample_threads_scan(collector.profile, crn_sample_drain);
-        crn_sample_threads_look(crn_sample_look);
+        crn_sample_threads_scan(collector.profile, crn_sample_finish);
+        crn_sample_threads_look(crn_sample_sleeps_on, crn_sample_look);
         cairn_priv_process_moment();
     }
     pthread_mutex_unlock(&collector.working);
@@ -87,7 +87,7 @@ static void round_run(void)
 static void find_threads(void)
 {
     pthread_mutex_lock(&collector.working);
-    crn_sample_threads_scan(collector.profile, crn_sample_drain);
+    crn_sample_threads_scan(collector.profile, crn_sample_finish);
     pthread_mutex_unlock(&collector.working);
 }
 

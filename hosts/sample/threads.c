@@ -61,7 +61,7 @@ static void timer_make(crn_sampled *thread)
     every.it_interval.tv_nsec = (long)(tasks.period % 1000000000);
     every.it_value = every.it_interval;
     thread->has_timer =
-        number && syscall(SYS_timer_create, thread->clock, &event, &thread->timer) == 0;
+        number && syscall(SYS_timer_create, thread->turn->clock, &event, &thread->timer) == 0;
     if (thread->has_timer)
         syscall(SYS_timer_settime, thread->timer, 0, &every, NULL);
 }
@@ -142,15 +142,18 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->own = is_own(thread); /* the entry stays, so that scans find the thread known */
     if (thread->own)
         return;
-    thread->clock = clock_of(tid);
+    thread->turn->clock = clock_of(tid);
     thread->bounds_known = false;
     thread->turn->read = thread->turn->written;
     uint64_t before = tid == getpid() ? crn_sample_used_before : 0;
-    thread->charged = thread->cpu = before; /* so what it used until it was found is charged */
+    thread->charged = thread->turn->cpu =
+        before; /* so what it used until it was found is charged */
     thread->ready = before ? UINT64_MAX : 0;
-    thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
-    thread->blocked = false;
+    thread->turn->looked = crn_sample_clock(CLOCK_MONOTONIC);
+    thread->turn->owed = 0;
+    thread->turn->blocked = false;
     thread->length = 0;
+    thread->context = 0;
     thread->turn->next = 0;
     thread->seen = true;
     thread->lane = cairn_lane_open(profile, thread->name);
@@ -161,10 +164,10 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
 
 /* Frees the entry of a thread that has ended. The thread's clock has ended with it, so its
  * processor time since the last sample is not known. */
-static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
+static void thread_end(crn_sampled *thread, void (*finish)(crn_sampled *thread))
 {
     timer_end(thread);
-    drain(thread);
+    finish(thread);
     crn_sample_thread_close(thread);
     thread->turn->next = NEVER;
     if (thread->lane)
@@ -287,7 +290,7 @@ static bool scan_is_due(uint64_t now)
     return !same || tasks.links <= FEW || (since >= SCAN_NS && since >= SHARE * tasks.took);
 }
 
-static void scan(cairn_profile *profile, void (*drain)(crn_sampled *thread))
+static void scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 {
     char buffer[4096];
     pid_t own = gettid();
@@ -303,10 +306,10 @@ static void scan(cairn_profile *profile, void (*drain)(crn_sampled *thread))
         }
     for (size_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && !threads[i]->seen)
-            thread_end(threads[i], drain);
+            thread_end(threads[i], finish);
 }
 
-void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *thread))
+void crn_sample_threads_scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 {
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
     if (tasks.folder < 0)
@@ -314,7 +317,7 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*drain)(crn_sampled *
     if (tasks.folder < 0)
         return; /* a chroot without /proc: the threads that are known go on */
     if (scan_is_due(now)) {
-        scan(profile, drain);
+        scan(profile, finish);
         tasks.at = now;
         tasks.took = crn_sample_clock(CLOCK_MONOTONIC) - now;
     }
@@ -348,13 +351,14 @@ bool crn_sample_threads_are_gone(int *status)
     return first && !others && first_has_ended(status);
 }
 
-void crn_sample_threads_look(void (*look)(crn_sampled *thread, uint64_t now))
+void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t now),
+                             void (*look)(crn_sampled *thread, uint64_t now))
 {
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
     for (size_t i = 0; i < thread_count; i++) {
-        const crn_sampled_turn *turn = &turns[i];
+        crn_sampled_turn *turn = &turns[i];
         bool sampled = __atomic_load_n(&turn->written, __ATOMIC_ACQUIRE) != turn->read;
-        if (now >= turn->next || (sampled && turn->next != NEVER))
+        if (sampled ? turn->next != NEVER : now >= turn->next && !sleeps_on(turn, now))
             look(threads[i], now);
     }
 }

@@ -371,11 +371,18 @@ CAIRN_API void cairn_strand_return(cairn_strand *from);
 /* Charges `amount` of a metric to the strand's current context. Calls cannot be charged. */
 CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount);
 
+/* The number of a context, for hosts that keep their own stacks or remember where something was
+ * made (an allocation that is freed later). A number belongs to its lane and is valid as long as
+ * the profile. In a child of fork contexts have other numbers. */
+typedef uint32_t cairn_context;
+#define CAIRN_CONTEXT_ROOT ((cairn_context)1)
+
 /* Charges `amount` to the context of `path` (outermost block first, without the root), for hosts
  * that walk a stack of their own now and then in place of enter and leave. Counts no calls and
- * ignores the strand's stack. */
-CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
-                            cairn_metric metric, uint64_t amount);
+ * ignores the strand's stack. Returns the context, which cairn_context_charge charges in less time;
+ * 0 if `strand` is NULL or recording is off. */
+CAIRN_API cairn_context cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
+                                     cairn_metric metric, uint64_t amount);
 
 /* Like cairn_sample with CAIRN_METRIC_CPU and `cpu` ns, and stores the moment `at`
  * (CLOCK_MONOTONIC, ns), so that readers can find the span of the thread at the sample. Takes 16
@@ -383,12 +390,6 @@ CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_
  * of space or while recording is off. Thread: the lane's. */
 CAIRN_API bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length,
                                uint64_t at, uint64_t cpu);
-
-/* The number of a context, for hosts that keep their own stacks or remember where something was
- * made (an allocation that is freed later). A number belongs to its lane and is valid as long as
- * the profile. In a child of fork contexts have other numbers. */
-typedef uint32_t cairn_context;
-#define CAIRN_CONTEXT_ROOT ((cairn_context)1)
 
 /* Returns the strand's current context; 0 for NULL. */
 CAIRN_API cairn_context cairn_strand_context(const cairn_strand *strand);

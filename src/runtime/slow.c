@@ -346,11 +346,10 @@ static cairn_context sample(cairn_lane *lane, const cairn_block *path, size_t le
     return context;
 }
 
-void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length, cairn_metric metric,
-                  uint64_t amount)
+cairn_context cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
+                           cairn_metric metric, uint64_t amount)
 {
-    if (strand)
-        sample(crn_lane_of(strand), path, length, metric, amount);
+    return strand ? sample(crn_lane_of(strand), path, length, metric, amount) : 0;
 }
 
 bool cairn_sample_at(cairn_strand *strand, const cairn_block *path, size_t length, uint64_t at,
