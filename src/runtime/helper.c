@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,7 +82,22 @@ static void *keep(void *data)
     return NULL;
 }
 
-static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(void *))
+/* Starts a thread under a name. The starter has the name meanwhile, which a new thread inherits: so
+ * the program never sees a helper without its name, and no file of /proc is opened. To open one
+ * makes the end of the process wait for the kernel, ten times as long as a short process runs. */
+static bool create_named(pthread_t *thread, const pthread_attr_t *attributes, const char *name,
+                         void *(*run)(void *), void *data)
+{
+    char own[16];
+    bool named = prctl(PR_GET_NAME, own) == 0 && prctl(PR_SET_NAME, name) == 0;
+    int error = pthread_create(thread, attributes, run, data);
+    if (named)
+        prctl(PR_SET_NAME, own);
+    return error == 0;
+}
+
+static bool start_thread(crn_helper *helper, pthread_t *thread, const char *name,
+                         void *(*run)(void *))
 {
     sigset_t all;
     sigfillset(&all);
@@ -91,11 +107,11 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_BLOCK, &all, &helper->mask);
     cairn_priv_thread_creates(true);
-    int error = pthread_create(thread, &attributes, run, helper);
+    bool created = create_named(thread, &attributes, name, run, helper);
     cairn_priv_thread_creates(false);
     pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
     pthread_attr_destroy(&attributes);
-    return error == 0;
+    return created;
 }
 
 /* ---- a helper ---- */
@@ -118,12 +134,8 @@ static bool start(crn_helper *helper, const char *name, bool apart, void *(*run)
     helper->stop = helper->kept = helper->apart = helper->over = helper->halted = helper->detached =
         false;
     pthread_mutex_lock(&helper->lock);
-    bool started = start_thread(helper, &helper->thread, run_counted);
-    if (started) /* set by the starter, so that the program never sees a helper without its name */
-        pthread_setname_np(helper->thread, name);
-    helper->kept = started && apart && start_thread(helper, &helper->keeper, keep);
-    if (helper->kept)
-        pthread_setname_np(helper->keeper, "cairn-files");
+    bool started = start_thread(helper, &helper->thread, name, run_counted);
+    helper->kept = started && apart && start_thread(helper, &helper->keeper, "cairn-files", keep);
     __atomic_store_n(&helper->running, started, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&helper->lock);
     if (!started)
