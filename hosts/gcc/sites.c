@@ -11,6 +11,10 @@
 #include "layout.h"
 #include "runtime.h"
 
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+
 /* The instruction by which stub_x86_64.S saves vector and x87 registers. 0: fxsave; 1: xsavec; any
  * other number: xsave, into that many bytes. */
 int crn_site_xsave __attribute__((visibility("hidden")));
@@ -31,16 +35,45 @@ static int room_for_states(void)
     return (int)((room + UNIT - 1) / UNIT * UNIT);
 }
 
-__attribute__((constructor(101))) static void look_at_processor(void)
+/* Return true if the system lets programs use xsave, and if xsavec tells which states are in use.
+ * Ask glibc where it can answer: to ask the processor takes 8 microseconds a question on a virtual
+ * machine. */
+#ifdef CPU_FEATURE_PRESENT
+
+static bool has_xsave(void)
 {
-    enum { OSXSAVE = 1 << 27, XSAVEC = 1 << 1, IN_USE = 1 << 2 };
+    return CPU_FEATURE_PRESENT(OSXSAVE);
+}
+
+static bool knows_use(void)
+{
+    return CPU_FEATURE_PRESENT(XSAVEC) && CPU_FEATURE_PRESENT(XGETBV_ECX_1);
+}
+
+#else
+
+static bool has_xsave(void)
+{
+    enum { OSXSAVE = 1 << 27 };
     unsigned a, b, c, d;
     __cpuid(1, a, b, c, d);
-    if (!(c & OSXSAVE)) /* OSXSAVE implies leaf 0xd */
-        return;
+    return (c & OSXSAVE) != 0;
+}
+
+static bool knows_use(void)
+{
+    enum { XSAVEC = 1 << 1, IN_USE = 1 << 2 };
+    unsigned a, b, c, d;
     __cpuid_count(0xd, 1, a, b, c, d);
-    bool knows_use = (a & XSAVEC) != 0 && (a & IN_USE) != 0;
-    crn_site_xsave = knows_use ? 1 : room_for_states();
+    return (a & XSAVEC) != 0 && (a & IN_USE) != 0;
+}
+
+#endif
+
+__attribute__((constructor(101))) static void look_at_processor(void)
+{
+    if (has_xsave()) /* implies leaf 0xd */
+        crn_site_xsave = knows_use() ? 1 : room_for_states();
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the table, and making blocks */
