@@ -56,11 +56,14 @@ typedef struct compiler {
 
 /* ---- files of Cairn ------------------------------------------------------------------- */
 
+/* Folders of the libraries, in a build directory. */
+enum { FOLDER_GCC, FOLDER_RUNTIME, FOLDER_ALLOC, FOLDER_CLANG, FOLDERS };
+
 typedef struct parts {
     char begin[PATH_MAX * 3]; /* object of hosts/gcc/begin.c */
     char plugin[PATH_MAX * 3];
-    char sleds[PATH_MAX * 3];      /* object of hosts/clang/begin.c */
-    char folders[4][PATH_MAX * 2]; /* of the libraries: four in a build directory, else one */
+    char sleds[PATH_MAX * 3];            /* object of hosts/clang/begin.c */
+    char folders[FOLDERS][PATH_MAX * 2]; /* an installed Cairn has one */
     size_t folder_count;
 } parts;
 
@@ -80,12 +83,12 @@ static bool find(parts *parts)
     if (is_there(self, "hosts/gcc/cairn_gcc.so")) {
         snprintf(parts->plugin, sizeof parts->plugin, "%s/hosts/gcc/cairn_gcc.so", self);
         snprintf(parts->begin, sizeof parts->begin, "%s/hosts/gcc/cairn_begin.o", self);
-        snprintf(parts->folders[0], sizeof parts->folders[0], "%s/hosts/gcc", self);
-        snprintf(parts->folders[1], sizeof parts->folders[1], "%s/src", self);
-        snprintf(parts->folders[2], sizeof parts->folders[2], "%s/hosts/alloc", self);
-        snprintf(parts->folders[3], sizeof parts->folders[3], "%s/hosts/clang", self);
+        snprintf(parts->folders[FOLDER_GCC], sizeof *parts->folders, "%s/hosts/gcc", self);
+        snprintf(parts->folders[FOLDER_RUNTIME], sizeof *parts->folders, "%s/src", self);
+        snprintf(parts->folders[FOLDER_ALLOC], sizeof *parts->folders, "%s/hosts/alloc", self);
+        snprintf(parts->folders[FOLDER_CLANG], sizeof *parts->folders, "%s/hosts/clang", self);
         snprintf(parts->sleds, sizeof parts->sleds, "%s/hosts/clang/cairn_sleds.o", self);
-        parts->folder_count = 4;
+        parts->folder_count = FOLDERS;
         return true;
     }
     char above[PATH_MAX + 8], folder[PATH_MAX * 2];
@@ -297,6 +300,14 @@ static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigactio
                                       "bsd_signal",     "ssignal",     "sigset",    "sysv_signal",
                                       "__sysv_signal",  "_Fork",       "clone",     "syscall"};
 
+/* Returns true if a program needs a library of folder number `i`. The dynamic linker searches the
+ * run path for the C library, too, and tries fifty names in each folder: 35 microseconds. */
+static bool is_searched(size_t i, bool is_clang)
+{
+    return (i != FOLDER_ALLOC || given.kind == KIND_ALLOC) &&
+           (i != FOLDER_CLANG || (is_clang && given.kind != KIND_TIME));
+}
+
 /* Adds Cairn's libraries behind all other words, and a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,
                           bool is_clang)
@@ -336,7 +347,8 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
         add(line, "-Wl,--export-dynamic-symbol=cairn_priv_time_stack");
     }
     for (size_t i = 0; i < parts->folder_count; i++)
-        addf(line, "-Wl,-rpath,%s", parts->folders[i]);
+        if (is_searched(i, is_clang))
+            addf(line, "-Wl,-rpath,%s", parts->folders[i]);
 }
 
 static bool is_clang(const char *path)

@@ -707,5 +707,16 @@ def locks_of_the_program():
     assert '"mutex 1"' in names and "mutex 2" not in names, names
 
 
+@case("the dynamic linker searches no folder of which the program needs nothing")
+def run_path():
+    write("empty.c", "int main(void) { return 0; }\n")
+    run(CAIRN, "cc", "empty.c", "-o", "empty")
+    folders = re.search(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "-d", "empty"))[1].split(":")
+    useless = [folder for folder in folders
+               if not any(name.startswith(("libcairn.so", "libcairn-gcc.so"))
+                          for name in os.listdir(folder))]
+    assert not useless, useless
+
+
 if __name__ == "__main__":
     sys.exit(base.main())
