@@ -78,6 +78,8 @@ typedef struct crn_ancestor {
 
 enum { CRN_ANCESTORS = 8 };
 
+enum { CRN_FILES_KNOWN = 16 };
+
 /* State of a profile in a child of fork. */
 typedef struct crn_child {
     bool waiting;                          /* no event has happened since the fork; atomic */
@@ -112,6 +114,8 @@ struct cairn_profile {
     uint32_t block_count, lane_count; /* changed under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
     uint32_t key_count;               /* under lock */
+    uint32_t files[CRN_FILES_KNOWN];  /* offsets of files' names in `strings`, by hash; 0: none.
+                                         Under lock */
     crn_names texts, places;          /* hash tables: offsets of texts in `strings`; blocks of
                                          cairn_block_once; under lock */
     uint32_t names;                   /* unique id of the profile's block, key and text numbers; not

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "plat/thread.h"
+#include "runtime/names.h"
 #include "runtime/runtime.h"
 
 /* Appends bytes to a table. Returns their offset. Without space returns UINT32_MAX, and stores why
@@ -33,10 +34,23 @@ uint32_t crn_profile_string(cairn_profile *profile, const char *text)
     return place == UINT32_MAX ? 0 : place;
 }
 
+/* Returns the offset of a file's name. Blocks of few files follow each other, so that the last ones
+ * are remembered: to store the name again with each block would make up most of the strings. */
+static uint32_t file_name(cairn_profile *profile, const char *file)
+{
+    if (!file || !*file)
+        return 0;
+    uint32_t *known = &profile->files[crn_names_mix(0, file, strlen(file)) % CRN_FILES_KNOWN];
+    bool there = *known && *known < profile->capture.header->used[CRN_SECTION_STRINGS];
+    if (!there || strcmp(profile->strings.base + *known, file) != 0)
+        *known = crn_profile_string(profile, file);
+    return *known;
+}
+
 cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info)
 {
     crn_disk_block block = {.name = crn_profile_string(profile, info->name),
-                            .file = crn_profile_string(profile, info->file),
+                            .file = file_name(profile, info->file),
                             .line = info->line,
                             .column = info->column,
                             .parent = info->parent,
