@@ -108,7 +108,7 @@ typedef struct crn_disk_chunk {
     uint16_t metric; /* of a column: the metric; of counters: the group's number */
     uint32_t lane;   /* of a section that each lane has */
     uint64_t place;  /* offset within the section */
-    uint64_t offset; /* offset within the file, a multiple of CRN_PAGE */
+    uint64_t offset; /* offset within the file; outside of the first page a multiple of CRN_PAGE */
     uint64_t size;
 } crn_disk_chunk;
 

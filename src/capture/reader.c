@@ -73,6 +73,25 @@ static int compare_chunks(const void *left, const void *right)
                ?: CRN_ORDER(a->place, b->place);
 }
 
+/* Orders a chunk that replaces a smaller one before it. */
+static int compare_replacing(const void *left, const void *right)
+{
+    const crn_disk_chunk *a = left, *b = right;
+    return compare_chunks(a, b) ?: CRN_ORDER(b->size, a->size);
+}
+
+/* Sorts the chunks and drops those that a larger one replaces: a writer that was killed may have
+ * added the one and not yet removed the other. */
+static void order_chunks(crn_reader *reader)
+{
+    size_t kept = 0;
+    qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, compare_replacing);
+    for (size_t i = 0; i < reader->chunk_count; i++)
+        if (!kept || compare_chunks(&reader->chunks[kept - 1], &reader->chunks[i]) != 0)
+            reader->chunks[kept++] = reader->chunks[i];
+    reader->chunk_count = kept;
+}
+
 /* Adds the chunks of a directory, cut at the end of the file. Returns false if out of memory. */
 static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_t count)
 {
@@ -117,7 +136,7 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
         offset = directory.next;
     }
     if (reader->chunk_count)
-        qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, compare_chunks);
+        order_chunks(reader);
     return true;
 }
 

@@ -12,18 +12,44 @@
 #include "capture/loss.h"
 
 enum {
-    FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
     LATER_DIRECTORY = CRN_FIRST(16, 1) * CRN_PAGE, /* bytes */
     CHUNK_FIRST = CRN_PAGE,                        /* bytes */
-    CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* a section doubles until its chunks have this
-                                                      size */
+    CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* of sections that have this size */
     RESERVE_FIRST = CRN_FIRST(16, 2) * CRN_PAGE,
     RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice their
                                                     size */
     CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE,
     /* The file grows by more than is needed, because each growth costs five system calls. */
-    FIRST_ALLOCATION = CRN_FIRST(8, 2) * CRN_PAGE,
+    FIRST_ALLOCATION = CRN_FIRST(4, 2) * CRN_PAGE,
     LEAST_ALLOCATION = CRN_FIRST(4, 1) * CRN_PAGE
+};
+
+/* The first page of the file has the header, the first directory, and the first chunks of the four
+ * tables that each capture has. So a short process has few pages to allocate, map and write. */
+enum {
+    FIRST_DIRECTORY = 368,
+    FIRST_DIRECTORY_CAPACITY = 31,
+    METRICS_BEGIN = 1376,
+    NOTES_BEGIN = 1440,
+    BLOCKS_BEGIN = 1600,
+    STRINGS_BEGIN = 2992,
+};
+
+_Static_assert(FIRST_DIRECTORY >= sizeof(crn_disk_header) &&
+                   FIRST_DIRECTORY + sizeof(crn_disk_directory) +
+                           FIRST_DIRECTORY_CAPACITY * sizeof(crn_disk_chunk) <=
+                       METRICS_BEGIN,
+               "the first page");
+
+/* The first chunks of these tables, by kind of section; in test builds shorter than the space
+ * between them. */
+static const struct {
+    uint64_t offset, size;
+} first_chunks[] = {
+    [CRN_SECTION_METRICS] = {METRICS_BEGIN, CRN_FIRST(NOTES_BEGIN - METRICS_BEGIN, 16)},
+    [CRN_SECTION_NOTES] = {NOTES_BEGIN, CRN_FIRST(BLOCKS_BEGIN - NOTES_BEGIN, 16)},
+    [CRN_SECTION_BLOCKS] = {BLOCKS_BEGIN, CRN_FIRST(STRINGS_BEGIN - BLOCKS_BEGIN, 48)},
+    [CRN_SECTION_STRINGS] = {STRINGS_BEGIN, CRN_FIRST(CRN_PAGE - STRINGS_BEGIN, 64)},
 };
 
 static cairn_error error_of_errno(void)
@@ -137,40 +163,40 @@ static bool map_allocated(crn_capture *capture, char *base, uint64_t place, int 
     return true;
 }
 
+/* Maps a directory. The program may have closed the file's descriptor. */
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
     char *base = crn_capture_reserve(capture, size);
-    if (!base || !map_allocated(capture, base, 0, capture->file.descriptor, offset, size)) {
+    int file = base ? crn_file_descriptor(&capture->file) : -1;
+    if (file < 0 || !map_allocated(capture, base, 0, file, offset, size)) {
         crn_capture_release(base, size);
         return CAIRN_E_MAP;
     }
     capture->directory = (crn_disk_directory *)base;
     capture->directory_offset = offset;
+    capture->directory_size = size;
     capture->directory->capacity =
         (uint32_t)((size - sizeof(crn_disk_directory)) / sizeof(crn_disk_chunk));
     return CAIRN_OK;
 }
 
-static uint64_t directory_size(const crn_capture *capture)
-{
-    return capture->directory_offset == FIRST_DIRECTORY ? CRN_PAGE : LATER_DIRECTORY;
-}
-
+/* The second directory has one page. A capture that needs a third will need much more. */
 static cairn_error add_directory(crn_capture *capture)
 {
-    uint64_t offset = 0;
-    cairn_error error = take_space(capture, LATER_DIRECTORY, &offset);
+    crn_disk_directory *full = capture->directory;
+    uint64_t full_size = capture->directory_size, offset = 0;
+    uint64_t size = full_size ? LATER_DIRECTORY : CRN_PAGE;
+    cairn_error error = take_space(capture, size, &offset);
     if (error)
         return error;
-    crn_disk_directory *full = capture->directory;
-    uint64_t full_size = directory_size(capture);
-    error = map_directory(capture, offset, LATER_DIRECTORY);
+    error = map_directory(capture, offset, size);
     if (error) {
         give_back(capture, offset);
         return error;
     }
     __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
-    crn_capture_release((char *)full, full_size);
+    if (full_size)
+        crn_capture_release((char *)full, full_size);
     return CAIRN_OK;
 }
 
@@ -210,21 +236,30 @@ static cairn_error extend(crn_capture *capture, crn_disk_chunk *last, crn_disk_c
     return error;
 }
 
+/* Makes sure that the directory has an unused entry. Hold the lock. */
+static cairn_error find_entry(crn_capture *capture)
+{
+    bool full = capture->directory->count == capture->directory->capacity;
+    return full ? add_directory(capture) : CAIRN_OK;
+}
+
+static void publish_chunk(crn_capture *capture, const crn_disk_chunk *chunk)
+{
+    crn_disk_directory *directory = capture->directory;
+    directory->chunks[directory->count] = *chunk;
+    __atomic_store_n(&directory->count, directory->count + 1, __ATOMIC_RELEASE);
+}
+
 /* Allocates space for a chunk, maps it and adds it to the directory. It is added last, since the
  * section goes on at the same place if it cannot be mapped. Hold the lock. */
 static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk, char *base,
                                uint64_t place)
 {
-    cairn_error error = CAIRN_OK;
-    if (capture->directory->count == capture->directory->capacity)
-        error = add_directory(capture);
+    cairn_error error = find_entry(capture);
     if (!error)
         error = take_mapped(capture, chunk, base, place);
-    if (!error) {
-        crn_disk_directory *directory = capture->directory;
-        directory->chunks[directory->count] = *chunk;
-        __atomic_store_n(&directory->count, directory->count + 1, __ATOMIC_RELEASE);
-    }
+    if (!error)
+        publish_chunk(capture, chunk);
     return error;
 }
 
@@ -259,7 +294,7 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 static cairn_error map_header(crn_capture *capture)
 {
     int file = capture->file.descriptor;
-    capture->allocated = capture->limit < FIRST_ALLOCATION ? 2 * CRN_PAGE : FIRST_ALLOCATION;
+    capture->allocated = capture->limit < FIRST_ALLOCATION ? CRN_PAGE : FIRST_ALLOCATION;
     if (!crn_file_extend(file, 0, capture->allocated))
         return error_of_errno();
     char *base = crn_capture_reserve(capture, CRN_PAGE);
@@ -272,15 +307,13 @@ static cairn_error map_header(crn_capture *capture)
                                          .state = CRN_STATE_RECORDING,
                                          .library_version = CAIRN_VERSION,
                                          .directory = FIRST_DIRECTORY,
-                                         .size = 2 * CRN_PAGE,
+                                         .size = CRN_PAGE,
                                          .process = (uint32_t)getpid()};
     capture->end = capture->header->size;
-    cairn_error error = map_directory(capture, FIRST_DIRECTORY, CRN_PAGE);
-    if (error)
-        crn_capture_release(base, CRN_PAGE);
-    else
-        memcpy(capture->header->magic, CRN_MAGIC, sizeof capture->header->magic);
-    return error;
+    capture->directory = (crn_disk_directory *)(void *)(base + FIRST_DIRECTORY);
+    capture->directory->capacity = FIRST_DIRECTORY_CAPACITY;
+    memcpy(capture->header->magic, CRN_MAGIC, sizeof capture->header->magic);
+    return CAIRN_OK;
 }
 
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit)
@@ -303,7 +336,8 @@ void crn_capture_move(crn_capture *to, const crn_capture *from)
 {
     *to = *from;
     crn_capture_pass_on((char *)to->header, to);
-    crn_capture_pass_on((char *)to->directory, to);
+    if (to->directory_size)
+        crn_capture_pass_on((char *)to->directory, to);
 }
 
 cairn_error crn_capture_publish(crn_capture *capture)
@@ -338,6 +372,30 @@ static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
         chunk->kind = 0;
 }
 
+/* The chunks of a directory that are read at once. */
+enum { BATCH = 32 };
+
+/* Trims `count` chunks, whose entries are at `at`. Returns the end of what the file still needs of
+ * them; UINT64_MAX on an error. */
+static uint64_t trim_batch(int file, uint64_t at, uint32_t count, crn_chunk_use *use,
+                           const void *data)
+{
+    crn_disk_chunk chunks[BATCH];
+    uint64_t end = 0, size = count * sizeof *chunks;
+    if (pread(file, chunks, size, (off_t)at) != (ssize_t)size)
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++, at += sizeof *chunks) {
+        crn_disk_chunk *chunk = &chunks[i], before = *chunk;
+        trim_chunk(file, chunk, use(data, chunk));
+        if (memcmp(chunk, &before, sizeof before) != 0 &&
+            pwrite(file, chunk, sizeof *chunk, (off_t)at) != sizeof *chunk)
+            return UINT64_MAX;
+        if (chunk->size && end < chunk->offset + chunk->size)
+            end = chunk->offset + chunk->size;
+    }
+    return end;
+}
+
 /* Trims the chunks of all directories. Uses pread, since only the last directory is mapped. Returns
  * the end of what the file still needs; UINT64_MAX on an error. */
 static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, const void *data)
@@ -351,17 +409,12 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
         at += sizeof directory;
         uint64_t filled = at + directory.capacity * sizeof(crn_disk_chunk);
         end = end < filled ? filled : end;
-        for (uint32_t i = 0; i < directory.count; i++, at += sizeof(crn_disk_chunk)) {
-            crn_disk_chunk chunk, before;
-            if (pread(file, &chunk, sizeof chunk, (off_t)at) != sizeof chunk)
-                return UINT64_MAX;
-            before = chunk;
-            trim_chunk(file, &chunk, use(data, &chunk));
-            if (memcmp(&chunk, &before, sizeof chunk) != 0 &&
-                pwrite(file, &chunk, sizeof chunk, (off_t)at) != sizeof chunk)
-                return UINT64_MAX;
-            if (chunk.size && end < chunk.offset + chunk.size)
-                end = chunk.offset + chunk.size;
+        for (uint32_t count, i = 0; i < directory.count; i += count) {
+            count = directory.count - i < BATCH ? directory.count - i : BATCH;
+            uint64_t needed = trim_batch(file, at + i * sizeof(crn_disk_chunk), count, use, data);
+            if (needed == UINT64_MAX)
+                return needed;
+            end = end < needed ? needed : end;
         }
     }
     return (end + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
@@ -391,7 +444,8 @@ void crn_capture_close(crn_capture *capture, crn_capture_state state)
         is_whole(capture, file, capture->end))
         cut(capture, file, capture->end);
     __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
-    crn_capture_release((char *)capture->directory, directory_size(capture));
+    if (capture->directory_size)
+        crn_capture_release((char *)capture->directory, capture->directory_size);
     crn_capture_release((char *)capture->header, CRN_PAGE);
     crn_capture_release_spare(capture);
     crn_file_close(&capture->file);
@@ -403,8 +457,9 @@ void crn_capture_detach(crn_capture *capture)
     capture->detached = true;
     int file = crn_file_descriptor(&capture->file);
     crn_address_detach((char *)capture->header, file, 0, CRN_PAGE);
-    crn_address_detach((char *)capture->directory, file, capture->directory_offset,
-                       directory_size(capture));
+    if (capture->directory_size)
+        crn_address_detach((char *)capture->directory, file, capture->directory_offset,
+                           capture->directory_size);
 }
 
 /* ---- sections ---- */
@@ -416,9 +471,16 @@ void crn_section_open(crn_section *section, crn_capture *capture, crn_section_ki
                              .identity = {.kind = (uint16_t)kind, .metric = metric, .lane = lane}};
 }
 
+/* Returns true if the section's chunk is in the first page, which is mapped with the header. */
+static bool is_in_first_page(const crn_section *section)
+{
+    return section->mapped && !section->reserved;
+}
+
 void crn_section_close(crn_section *section)
 {
-    crn_capture_release(section->base, section->reserved);
+    if (!is_in_first_page(section))
+        crn_capture_release(section->base, section->reserved);
     crn_free(section->chunks);
     *section = (crn_section){0};
 }
@@ -426,6 +488,8 @@ void crn_section_close(crn_section *section)
 void crn_section_detach(crn_section *section)
 {
     int file = crn_file_descriptor(&section->capture->file);
+    if (is_in_first_page(section)) /* crn_capture_detach has copied it */
+        return;
     for (uint32_t i = 0; i < section->chunk_count; i++)
         crn_address_detach(section->base + section->chunks[i].place, file,
                            section->chunks[i].offset, section->chunks[i].size);
@@ -469,29 +533,102 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     return CAIRN_OK;
 }
 
+/* Returns the size of the next chunk, of a section that must have `bytes`. */
 static uint64_t chunk_size(const crn_section *section, uint64_t bytes)
 {
-    uint64_t size = section->mapped / 8, least = section->mapped;
-    least = least < CHUNK_FIRST ? CHUNK_FIRST : least > CHUNK_SMALL ? CHUNK_SMALL : least;
+    uint64_t mapped = is_in_first_page(section) ? 0 : section->mapped; /* that chunk is replaced */
+    uint64_t size = mapped / 8, least = mapped < CHUNK_SMALL ? CHUNK_FIRST : CHUNK_SMALL;
     size = size < least ? least : size > CHUNK_LAST ? CHUNK_LAST : size;
-    if (size < bytes - section->mapped)
-        size = bytes - section->mapped;
+    if (size < bytes - mapped)
+        size = bytes - mapped;
     return (size + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
+}
+
+static uint64_t first_size(const crn_section *section)
+{
+    uint16_t kind = section->identity.kind;
+    return kind < sizeof first_chunks / sizeof *first_chunks ? first_chunks[kind].size : 0;
+}
+
+static cairn_error add_chunk(crn_section *section, crn_disk_chunk *chunk)
+{
+    chunk->place = section->mapped;
+    cairn_error error = reserve(section, section->mapped + chunk->size);
+    return error ? error : take_chunk(section->capture, chunk, section->base, chunk->place);
+}
+
+/* Gives the section its chunk in the first page. Hold the lock. */
+static cairn_error begin_in_first_page(crn_section *section, crn_disk_chunk *chunk)
+{
+    crn_capture *capture = section->capture;
+    cairn_error error = capture->detached ? CAIRN_E_FORKED : find_entry(capture);
+    if (error)
+        return error;
+    chunk->offset = first_chunks[chunk->kind].offset;
+    chunk->size = first_chunks[chunk->kind].size;
+    section->base = (char *)capture->header + chunk->offset;
+    publish_chunk(capture, chunk);
+    return CAIRN_OK;
+}
+
+/* Removes the chunk in the first page from the first directory. Its bytes stay, because a reader
+ * may have read the directory before. */
+static void retire_first(crn_capture *capture, const crn_disk_chunk *first)
+{
+    crn_disk_directory *directory =
+        (crn_disk_directory *)(void *)((char *)capture->header + FIRST_DIRECTORY);
+    for (uint32_t i = 0; i < FIRST_DIRECTORY_CAPACITY; i++)
+        if (directory->chunks[i].kind == first->kind &&
+            directory->chunks[i].offset == first->offset)
+            __atomic_store_n(&directory->chunks[i].kind, 0, __ATOMIC_RELEASE);
+}
+
+/* Copies the section to a larger chunk outside of the first page. The bytes of such a section never
+ * change, so both chunks are right for a reader, who takes the larger. Hold the lock. */
+static cairn_error leave_first_page(crn_section *section, crn_disk_chunk *chunk)
+{
+    crn_capture *capture = section->capture;
+    uint64_t reserved = reserved_size(chunk->size);
+    char *base = crn_capture_reserve(capture, reserved);
+    if (!base)
+        return CAIRN_E_MEMORY;
+    cairn_error error = find_entry(capture);
+    if (!error)
+        error = take_mapped(capture, chunk, base, 0);
+    if (error) {
+        crn_capture_release(base, reserved);
+        return error;
+    }
+    memcpy(base, section->base, section->mapped);
+    publish_chunk(capture, chunk);
+    retire_first(capture, section->chunks);
+    section->base = base;
+    section->reserved = reserved;
+    section->mapped = section->chunk_count = 0;
+    return CAIRN_OK;
+}
+
+static cairn_error change_first_page(crn_section *section, crn_disk_chunk *chunk)
+{
+    pthread_mutex_lock(&section->capture->lock);
+    cairn_error error =
+        section->mapped ? leave_first_page(section, chunk) : begin_in_first_page(section, chunk);
+    pthread_mutex_unlock(&section->capture->lock);
+    return error;
 }
 
 static cairn_error grow(crn_section *section, uint64_t bytes)
 {
     crn_disk_chunk chunk = section->identity;
-    chunk.place = section->mapped;
     chunk.size = chunk_size(section, bytes);
     crn_disk_chunk *chunks =
         crn_try_realloc(section->chunks, section->chunk_count + 1, sizeof *chunks);
     if (!chunks)
         return CAIRN_E_MEMORY;
     section->chunks = chunks;
-    cairn_error error = reserve(section, section->mapped + chunk.size);
-    if (!error)
-        error = take_chunk(section->capture, &chunk, section->base, chunk.place);
+    bool begins = !section->mapped && !section->reserved && bytes <= first_size(section);
+    cairn_error error = begins || is_in_first_page(section) ? change_first_page(section, &chunk)
+                                                            : add_chunk(section, &chunk);
     if (error)
         return error;
     chunks[section->chunk_count++] = chunk;

@@ -17,10 +17,10 @@
 #include "plat/file.h"
 
 typedef struct crn_capture {
-    crn_file file;                 /* under lock */
-    crn_disk_header *header;       /* mapped until crn_capture_close */
-    crn_disk_directory *directory; /* the last directory, mapped */
-    uint64_t directory_offset;
+    crn_file file;                             /* under lock */
+    crn_disk_header *header;                   /* mapped until crn_capture_close */
+    crn_disk_directory *directory;             /* the last directory, mapped */
+    uint64_t directory_offset, directory_size; /* bytes; 0: in the first page, as the header is */
     uint64_t limit;
     uint64_t end; /* end of the bytes in use. Not read from header->size, which a loss can set to 0
                      (loss.h). Under lock */
@@ -39,7 +39,7 @@ typedef struct crn_section {
     crn_capture *capture;
     crn_disk_chunk identity; /* kind, metric, lane */
     char *base;
-    uint64_t mapped, reserved; /* bytes */
+    uint64_t mapped, reserved; /* bytes; reserved 0: in the first page of the file */
     crn_disk_chunk *chunks;    /* in the order of `place` */
     uint32_t chunk_count;
 } crn_section;

@@ -259,12 +259,16 @@ static bool may_be_as_long(uint64_t size)
 /* Writes zeros. `flags` are those of pwritev2. */
 static bool write_zeros(int file, uint64_t offset, uint64_t size, int flags)
 {
-    static char nothing[1 << 16];
+    enum { PARTS = 16 };
+    static char nothing[4096]; /* written again and again: one page takes one page fault */
     if (!may_be_as_long(offset + size))
         return false;
     while (size > 0) {
-        const struct iovec part = {nothing, size < sizeof nothing ? size : sizeof nothing};
-        ssize_t wrote = pwritev2(file, &part, 1, (off_t)offset, flags);
+        struct iovec parts[PARTS];
+        int count = 0;
+        for (uint64_t left = size; left && count < PARTS; left -= parts[count++].iov_len)
+            parts[count] = (struct iovec){nothing, left < sizeof nothing ? left : sizeof nothing};
+        ssize_t wrote = pwritev2(file, parts, count, (off_t)offset, flags);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {

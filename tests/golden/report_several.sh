@@ -11,5 +11,5 @@ cairn report a.cairn a.cairn a.cairn --no-summary --top 1
 cairn report a.cairn not_there.cairn a.77.cairn | grep -A1 '^total\|^warning\|left out'
 cairn report not_there.cairn neither.cairn
 cairn report a.cairn a.77.cairn --json --no-summary | grep -o '"capture":"[^"]*"'
-head -c 20000 a.cairn >cut.cairn
+head -c 10000 a.cairn >cut.cairn
 cairn report a.cairn cut.cairn | grep '^warning\|^capture'

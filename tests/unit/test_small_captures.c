@@ -3,13 +3,20 @@
  * test_small_captures.c - space in the capture, and helper threads, are taken only when needed.
  */
 #include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/limits.h"
 #include "runtime/runtime.h"
 #include "support/cases.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 static cairn_options options_of(const char *path)
@@ -46,14 +53,160 @@ static void an_open_profile_is_small(void **state)
 #endif
     char path[SCRATCH_PATH];
     const cairn_options options = options_of(scratch_path(path, "small.cairn"));
+    const uint64_t most = CRN_FIRST(16, 48) * 1024;
     int before = threads();
     setup s = setup_open(&options, 2);
     cairn_enter(s.strand, 1);
     cairn_leave(s.strand);
-    assert_true(size_of(path) <= 48 * 1024);
+    assert_true(size_of(path) <= most);
     assert_true(threads() <= before + 1);
     setup_close(&s);
-    assert_true(size_of(path) <= 48 * 1024);
+    assert_true(size_of(path) <= most);
+}
+
+#ifndef CRN_TINY_LIMITS
+
+/* A page for the header and the tables, one of links, two of records. */
+static void contexts_of_a_short_process_take_four_pages(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 45, PATHS = 110 };
+    char path[SCRATCH_PATH];
+    const cairn_options options = options_of(scratch_path(path, "contexts.cairn"));
+    setup s = setup_open(&options, BLOCKS);
+    for (uint32_t i = 0; i < PATHS; i++) {
+        cairn_enter(s.strand, 1 + i % BLOCKS);
+        cairn_enter(s.strand, 1 + i / BLOCKS);
+        cairn_leave(s.strand);
+        cairn_leave(s.strand);
+    }
+    assert_in_range(contexts_in(s.profile), 150, 158);
+    setup_close(&s);
+    assert_int_equal(size_of(path), 16 * 1024);
+}
+
+#endif
+
+/* ---- tables in the first page ---- */
+
+enum { MANY = 1000, ENTERED = 900 };
+
+static void check_blocks(const char *path)
+{
+    crn_profile *profile = recorded_profile(path);
+    assert_int_equal(profile->warning_count, 0);
+    bool found = false;
+    for (uint32_t i = 0; i < profile->block_count; i++)
+        found |= strcmp(profile->blocks[i].name, "b900") == 0;
+    assert_true(found);
+    crn_profile_free(profile);
+}
+
+/* Reads or writes the entry of the first directory. */
+static void transfer_entry(int file, uint32_t i, crn_disk_chunk *chunk, bool writes)
+{
+    crn_disk_header header;
+    assert_int_equal(pread(file, &header, sizeof header, 0), sizeof header);
+    off_t at = (off_t)(header.directory + sizeof(crn_disk_directory) + i * sizeof *chunk);
+    ssize_t done =
+        writes ? pwrite(file, chunk, sizeof *chunk, at) : pread(file, chunk, sizeof *chunk, at);
+    assert_int_equal(done, sizeof *chunk);
+}
+
+/* Blocks that do not fit into the first page, read while they are recorded and later. */
+static void tables_leave_the_first_page(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    const cairn_options options = options_of(scratch_path(path, "tables.cairn"));
+    setup s = setup_open(&options, MANY);
+    cairn_enter(s.strand, ENTERED);
+    check_blocks(path);
+    setup_close(&s);
+    check_blocks(path);
+}
+
+/* A writer that is killed while a table leaves the first page leaves two chunks in its place. */
+static void a_chunk_replaces_a_smaller_one(void **state)
+{
+    (void)state;
+    enum { FEW = 4 };
+    char path[SCRATCH_PATH];
+    const cairn_options options = options_of(scratch_path(path, "killed.cairn"));
+    setup s = setup_open(&options, 1);
+    crn_disk_chunk before[FEW], now;
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    for (uint32_t i = 0; i < FEW; i++)
+        transfer_entry(file, i, &before[i], false);
+    setup_blocks(s.profile, 2, MANY);
+    cairn_enter(s.strand, ENTERED);
+    setup_close(&s);
+    int again = 0;
+    for (uint32_t i = 0; i < FEW; i++) {
+        transfer_entry(file, i, &now, false);
+        if (before[i].kind && !now.kind) {
+            transfer_entry(file, i, &before[i], true);
+            again++;
+        }
+    }
+    close(file);
+    assert_true(again > 0);
+    check_blocks(path);
+}
+
+/* Blocks of two files, whose long names are not stored again with each block. */
+static void names_of_files_are_stored_once(void **state)
+{
+    (void)state;
+    enum { PAIRS = 100 };
+    char path[SCRATCH_PATH], name[16];
+    const cairn_options options = options_of(scratch_path(path, "files.cairn"));
+    setup s = setup_open(&options, 1);
+    uint64_t before = s.profile->capture.header->used[CRN_SECTION_STRINGS];
+    for (int i = 0; i < PAIRS; i++) {
+        cairn_block_info info = {.name = name, .file = "a/long/name/of/a/folder/left.c"};
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_not_equal(cairn_block_add(s.profile, &info), CAIRN_BLOCK_ROOT);
+        info.file = "a/long/name/of/a/folder/right.c";
+        assert_int_not_equal(cairn_block_add(s.profile, &info), CAIRN_BLOCK_ROOT);
+    }
+    uint64_t used = s.profile->capture.header->used[CRN_SECTION_STRINGS] - before;
+    setup_close(&s);
+    assert_in_range(used, 1, PAIRS * 2 * sizeof "f99" + 200);
+    crn_profile *profile = recorded_profile(path);
+    for (uint32_t i = 2; i < profile->block_count; i++)
+        assert_string_equal(profile->blocks[i].file, i % 2 ? "a/long/name/of/a/folder/right.c"
+                                                           : "a/long/name/of/a/folder/left.c");
+    crn_profile_free(profile);
+}
+
+/* ---- helpers ---- */
+
+static void *wait_for_the_end(void *data)
+{
+    while (crn_helper_wait(data, crn_clock_monotonic() + 100000000)) {
+    }
+    return NULL;
+}
+
+/* A helper gets its name without a file of /proc: the kernel would delay the end of the process. */
+static void helpers_are_named_without_a_file(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    crn_helper helper = {0};
+    char name[16];
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    bool started = crn_helper_start(&helper, "cairn-test", wait_for_the_end, &helper);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_true(started);
+    assert_int_equal(pthread_getname_np(helper.thread, name, sizeof name), 0);
+    crn_helper_stop(&helper);
+    assert_string_equal(name, "cairn-test");
+    assert_int_equal(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    assert_string_not_equal(name, "cairn-test");
 }
 
 /* Space for spans is made with the first one, so that none is lost. */
@@ -120,6 +273,13 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(an_open_profile_is_small),
+#ifndef CRN_TINY_LIMITS
+        cmocka_unit_test(contexts_of_a_short_process_take_four_pages),
+#endif
+        cmocka_unit_test(tables_leave_the_first_page),
+        cmocka_unit_test(a_chunk_replaces_a_smaller_one),
+        cmocka_unit_test(names_of_files_are_stored_once),
+        cmocka_unit_test(helpers_are_named_without_a_file),
         cmocka_unit_test(spans_find_space),
         cmocka_unit_test(spans_find_space_with_a_long_period),
         cmocka_unit_test(lanes_are_small),
