@@ -295,6 +295,15 @@ ROWS = {
                  sampling_bar(way, threads, rate), " × counts alone", 4)
             for way in SAMPLERS for threads in (1, 8, 30) for rate in (1000, 10000)},
          "waits": Line("sleeps interrupted by a signal", None, " of them")}),
+    "short": Row(
+        "a short process, compiled by cairn cc --profile=count",
+        "bench/short.c makes two hundred contexts and ends. It writes a capture over that of the "
+        "process before. The plain program and the profiled one take turns; times include those of "
+        "the kernel, to load the program and to end it.",
+        [["short"]],
+        {"wall": Line("wall time", 1.3, " × plain", 2),
+         "processor": Line("processor time", 1.3, " × plain", 2),
+         "size": Line("the capture on disk", 16, " KB", 0)}),
     "whatif": Row(
         "predictions of cairn whatif against measured runs",
         "examples/pipeline with bounded queues, its workers pinned to two processors. The capture "
