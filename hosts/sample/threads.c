@@ -124,11 +124,12 @@ static crn_sampled *thread_new(void)
     return threads[thread_count++] = thread;
 }
 
-/* Returns true for libcairn's own threads, which it knows by their names. */
+/* Returns true for libcairn's own threads, which it knows by their names. The first thread may have
+ * such a name for a moment, while it starts one of them. */
 static bool is_own(const crn_sampled *thread)
 {
     static const char names[] = "cairn-";
-    return strncmp(thread->name, names, sizeof names - 1) == 0;
+    return thread->tid != getpid() && strncmp(thread->name, names, sizeof names - 1) == 0;
 }
 
 static void thread_begin(cairn_profile *profile, pid_t tid)
