@@ -83,27 +83,34 @@ static bool find_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* Chooses the first metric that both sides have of ticks, which have no noise, wall, and the
+static bool all_hold(const crn_profile *const *profiles, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        int metric = crn_profile_metric(profiles[i], name);
+        if (metric < 0 || crn_metric_empty(profiles[i], (uint32_t)metric))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the first metric that all captures have of ticks, which have no noise, wall, and the
  * others; else calls. */
-static void choose_default(crn_diff_input *input)
+static const char *common_metric(const crn_profile *const *profiles, size_t count)
 {
     static const char *const names[] = {"ticks", "wall"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (find_metric(input, names[i]) && both_hold(input, input->metric))
-            return;
-    const crn_profile *before = input->profile[CRN_BEFORE];
-    for (uint32_t m = CRN_METRIC_WALL + 1; m < before->metric_count; m++)
-        if (find_metric(input, before->metrics[m].name) && both_hold(input, input->metric))
-            return;
-    input->metric[CRN_BEFORE] = input->metric[CRN_AFTER] = CRN_METRIC_CALLS;
+        if (all_hold(profiles, count, names[i]))
+            return names[i];
+    for (uint32_t m = CRN_METRIC_WALL + 1; m < profiles[0]->metric_count; m++)
+        if (all_hold(profiles, count, profiles[0]->metrics[m].name))
+            return profiles[0]->metrics[m].name;
+    return "calls";
 }
 
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
 {
-    if (name && !find_metric(input, name))
+    if (!find_metric(input, name ? name : common_metric(input->profile, CRN_SIDES)))
         return false;
-    if (!name)
-        choose_default(input);
     return input->metric[CRN_BEFORE] != CRN_METRIC_CALLS ||
            crn_calls_missing(input->profile[CRN_BEFORE]) ==
                crn_calls_missing(input->profile[CRN_AFTER]);
@@ -252,30 +259,39 @@ static void check(struct argp_state *state)
         argp_error(state, "--before %ld leaves no capture after", given.first);
 }
 
-static int explain(crn_profile *const *profiles)
+/* Returns true if a capture did not record the metric. Every capture has a column for the clocks,
+ * which is empty if a clock was off. */
+static bool lacks(const crn_profile *profile, const char *name)
 {
-    size_t before = given.first ? (size_t)given.first : given.captures.count / 2;
-    crn_why_input input = {
-        .profiles = {(const crn_profile *const *)profiles,
-                     (const crn_profile *const *)profiles + before},
-        .runs = {before, given.captures.count - before},
-    };
-    crn_diff_input metric = {.profile = {profiles[0], profiles[before]}};
-    if (!crn_diff_choose_metric(&metric, given.metric) && given.metric)
-        return crn_cli_fail(
-            "the captures do not all have a metric \"%s\"; cairn report shows their metrics",
-            given.metric);
-    if (!crn_diff_choose_metric(&metric, given.metric))
-        return crn_cli_fail("the captures have no metric in common; record all with the same "
-                            "clock, such as cairn run --cpu");
-    const crn_metric_info *info = &profiles[0]->metrics[metric.metric[CRN_BEFORE]];
-    input.metric = info->name;
+    int metric = crn_profile_metric(profile, name);
+    if (metric == CRN_METRIC_CALLS)
+        return crn_calls_missing(profile);
+    return metric < 0 || (metric < CRN_METRIC_FIXED && crn_metric_empty(profile, (uint32_t)metric));
+}
+
+static int explain(const crn_profile *const *profiles)
+{
+    size_t count = given.captures.count;
+    size_t before = given.first ? (size_t)given.first : count / 2;
+    const char *metric = given.metric ? given.metric : common_metric(profiles, count);
+    for (size_t i = 0; i < count; i++)
+        if (lacks(profiles[i], metric))
+            return given.metric
+                       ? crn_cli_fail("%s has no metric \"%s\"; cairn report shows its metrics",
+                                      given.captures.list[i], metric)
+                       : crn_cli_fail("the captures have no metric in common: %s has no calls; "
+                                      "record all with the same clock, such as cairn run --cpu",
+                                      given.captures.list[i]);
+    crn_why_input input = {.profiles = {profiles, profiles + before},
+                           .runs = {before, count - before},
+                           .metric = metric};
     crn_why why = crn_why_make(&input);
-    crn_why_report report = {.why = &why,
-                             .metric = info->name,
-                             .unit = info->unit,
-                             .runs = {input.runs[CRN_BEFORE], input.runs[CRN_AFTER]},
-                             .top = (uint32_t)given.top};
+    crn_why_report report = {
+        .why = &why,
+        .metric = metric,
+        .unit = profiles[0]->metrics[crn_profile_metric(profiles[0], metric)].unit,
+        .runs = {input.runs[CRN_BEFORE], input.runs[CRN_AFTER]},
+        .top = (uint32_t)given.top};
     (given.json ? crn_why_json : crn_why_text)(stdout, &report);
     crn_why_free(&why);
     return CRN_EXIT_OK;
@@ -287,7 +303,7 @@ static int run_why(void)
     crn_profile **profiles = crn_calloc(count, sizeof *profiles);
     while (loaded < count && (profiles[loaded] = crn_cli_load(given.captures.list[loaded])))
         loaded++;
-    int status = loaded == count ? explain(profiles) : CRN_EXIT_BAD;
+    int status = loaded == count ? explain((const crn_profile *const *)profiles) : CRN_EXIT_BAD;
     for (size_t i = 0; i < loaded; i++)
         crn_profile_free(profiles[i]);
     crn_free((void *)profiles);

@@ -14,3 +14,8 @@ cairn diff a.cairn more.cairn moved.cairn
 cairn diff --why a.cairn more.cairn moved.cairn
 cairn diff --before 1 a.cairn more.cairn
 cairn diff --why --metric nothing a.cairn more.cairn
+# A metric that a capture lacks, on either side, also in its second run.
+printf '>main @500 <\n' | play timed.cairn
+cairn diff --why --metric wall timed.cairn timed.cairn a.cairn a.cairn
+cairn diff --why --metric wall timed.cairn timed.cairn timed.cairn a.cairn
+cairn diff --why --metric wall timed.cairn a.cairn timed.cairn timed.cairn
