@@ -288,6 +288,7 @@ static int explain(const crn_profile *const *profiles)
     crn_why why = crn_why_make(&input);
     crn_why_report report = {
         .why = &why,
+        .captures = {profiles, (const char *const *)given.captures.list, count},
         .metric = metric,
         .unit = profiles[0]->metrics[crn_profile_metric(profiles[0], metric)].unit,
         .runs = {input.runs[CRN_BEFORE], input.runs[CRN_AFTER]},

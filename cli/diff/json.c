@@ -3,6 +3,7 @@
 
 #include "cli/common/json.h"
 #include "diff.h"
+#include "warnings.h"
 
 static json_t *pair_json(const uint64_t figures[CRN_SIDES])
 {
@@ -73,6 +74,8 @@ void crn_diff_json(FILE *out, const crn_diff_report *report)
     crn_json_write_member(out, "total", pair_json(report->diff.total));
     if (is_sampled(report))
         crn_json_write_member(out, "total_chance", json_boolean(crn_diff_total_is_chance(report)));
+    crn_diff_warnings_json(out,
+                           &(crn_diff_captures){report->input.profile, report->paths, CRN_SIDES});
     crn_json_write_member(out, "hidden", crn_json_number(report->diff.count - shown));
     fprintf(out, ",\n\"%s\":[", report->contexts ? "contexts" : "blocks");
     for (uint32_t i = 0; i < shown; i++) {

@@ -6,6 +6,7 @@
 #include "cli/common/table.h"
 #include "cli/common/terminal.h"
 #include "diff.h"
+#include "warnings.h"
 
 /* PATH_SHOWN: only so many of a path's last blocks are shown. */
 enum { PATH_SHOWN = 6, PATH_SIZE = 1024 };
@@ -223,6 +224,8 @@ void crn_diff_text(FILE *out, const crn_diff_report *report)
     const char *unit = profile->metrics[metric].unit;
     print_side(out, report, CRN_BEFORE);
     print_side(out, report, CRN_AFTER);
+    crn_diff_warnings_text(out,
+                           &(crn_diff_captures){report->input.profile, report->paths, CRN_SIDES});
     warn_difference(out, report, "wall", "the wall clock");
     warn_difference(out, report, "cpu", "the CPU clock");
     warn_difference(out, report, "tick_period", "the period of tick samples");

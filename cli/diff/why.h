@@ -7,10 +7,12 @@
 
 #include <stdio.h>
 
+#include "warnings.h"
 #include "why/why.h"
 
 typedef struct crn_why_report {
     const crn_why *why;
+    crn_diff_captures captures; /* those before, then those after */
     const char *metric, *unit;
     size_t runs[CRN_SIDES];
     uint32_t top; /* limit on causes; 0: none */

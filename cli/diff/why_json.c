@@ -81,6 +81,7 @@ void crn_why_json(FILE *out, const crn_why_report *report)
     crn_json_write_member(out, "interval",
                           why->noise_known ? json_pack("[f,f]", why->low, why->high) : json_null());
     crn_json_write_member(out, "chance", json_boolean(why->chance));
+    crn_diff_warnings_json(out, &report->captures);
     crn_json_write_member(out, "estimated_paths", json_boolean(why->estimated));
     crn_json_write_member(out, "hidden", crn_json_number(why->cause_count - shown));
     fputs(",\n\"causes\":[", out);

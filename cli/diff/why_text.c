@@ -280,6 +280,7 @@ static void print_matches(FILE *out, const crn_why *why)
 
 void crn_why_text(FILE *out, const crn_why_report *report)
 {
+    crn_diff_warnings_text(out, &report->captures);
     print_total(out, report);
     print_sentences(out, report);
     print_causes(out, report);

@@ -53,7 +53,9 @@ static bool is_stopped(const crn_profile *profile)
 static void put_figures(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    const char *live = is_stopped(profile)                                 ? "; live then %s"
+    bool lost = crn_alloc_lost(profile) != NULL;
+    const char *live = lost                                                ? "; no free seen of %s"
+                       : is_stopped(profile)                               ? "; live then %s"
                        : crn_report_state_of(report) == CRN_REPORT_RUNNING ? "; live now %s"
                                                                            : "; live at the end %s";
     uint64_t peak = peak_of(profile);
@@ -66,7 +68,8 @@ static void put_figures(const crn_report_lines *lines, const crn_report *report)
     append_bytes(text, sizeof text, live, total(profile, CRN_LIVE_BYTES));
     append_objects(text, sizeof text, " in %s object%s", total(profile, CRN_LIVE_OBJECTS));
     if (peak)
-        append_bytes(text, sizeof text, "; at the peak %s", peak);
+        append_bytes(text, sizeof text,
+                     lost ? "; at the peak of what was counted %s" : "; at the peak %s", peak);
     lines->put(lines->to, "memory", text);
 }
 
@@ -89,11 +92,25 @@ static void append_interval(char *text, size_t size, const crn_profile *profile,
     append_bytes(text, size, " and %s", (uint64_t)interval.high);
 }
 
+/* Puts that figures lack allocations or frees. An interval would promise the true total. */
+static void put_lost(const crn_report_lines *lines, const crn_profile *profile)
+{
+    char text[320] = "not every allocation and free was counted";
+    double mean = crn_alloc_mean(profile);
+    if (mean > 0)
+        append_bytes(text, sizeof text, "; one sample in about %s", (uint64_t)mean);
+    lines->put(lines->to, "", text);
+}
+
 /* Puts "every allocation", or the sampling and the intervals of the totals. */
 static void put_sampling(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     double mean = crn_alloc_mean(profile);
+    if (crn_alloc_lost(profile)) {
+        put_lost(lines, profile);
+        return;
+    }
     if (!(mean > 0)) {
         lines->put(lines->to, "",
                    is_stopped(profile) ? "every allocation up to then was counted, none after it"
@@ -129,6 +146,8 @@ void crn_report_memory(const crn_report_lines *lines, const crn_report *report)
     if (crn_alloc_recorded(report->profile)) {
         put_figures(lines, report);
         put_sampling(lines, report);
+    } else if (crn_alloc_lost(report->profile)) {
+        lines->put(lines->to, "memory", "nothing: no allocation could be counted");
     } else if (is_stopped(report->profile)) {
         lines->put(lines->to, "memory", "nothing: recording stopped before the first allocation");
     } else if (crn_alloc_mean(report->profile) > 0) {
@@ -157,6 +176,8 @@ json_t *crn_report_memory_json(const crn_profile *profile)
     json_object_set_new(memory, "mode", json_string(mean > 0 ? "sampled" : "exact"));
     if (is_stopped(profile))
         json_object_set_new(memory, "stopped", json_true());
+    if (crn_alloc_lost(profile))
+        json_object_set_new(memory, "lost", json_true());
     if (mean > 0)
         json_object_set_new(memory, "mean_bytes", crn_json_number((uint64_t)mean));
     json_object_set_new(memory, "allocated",

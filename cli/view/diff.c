@@ -119,6 +119,7 @@ bool crn_view_why(FILE *out, crn_view *view, const crn_view_query *query)
         &(crn_why_input){{&sides[CRN_BEFORE], &sides[CRN_AFTER]}, {1, 1}, report.metric_name});
     crn_why_json(out, &(crn_why_report){
                           .why = &why,
+                          .captures = {sides, report.paths, CRN_SIDES},
                           .metric = report.metric_name,
                           .unit = sides[CRN_BEFORE]->metrics[report.input.metric[CRN_BEFORE]].unit,
                           .runs = {1, 1},

@@ -237,6 +237,11 @@ extern const char *const crn_metric_names[CRN_METRICS][2]; /* name and unit */
  * something could not be recorded. */
 void crn_alloc_stop_if_full(void);
 
+/* Notes in the lane's profile, once, that an allocation or a free could not be recorded, unless
+ * recording is off or the capture is full, which the capture says itself. To be called without the
+ * locks of lanes and lists. NULL: a thread that has no lane. */
+void crn_alloc_lose(crn_lane *lane);
+
 /* Ends recording in a child that was made without fork, so that nothing of the child reaches the
  * parent's capture. Signal safe. */
 void crn_alloc_end_in_child(void);

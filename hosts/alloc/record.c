@@ -44,6 +44,8 @@ __attribute__((noinline)) static crn_lane *enter_first(void)
     int saved = errno;
     crn_lane *lane = crn_alloc_lane_first();
     int state = __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE);
+    if (!lane && state == CRN_ALLOC_ON)
+        crn_alloc_lose(NULL);
     if (!lane && state != CRN_ALLOC_EARLY)
         crn_here.left = (uint64_t)1 << CRN_LEFT_NEVER;
     errno = saved;
@@ -109,7 +111,7 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     if (CRN_UNLIKELY(crn_sampled))
         crn_sample_weigh(block, &bytes, &objects);
     if (CRN_UNLIKELY(context >= lane->capacity) && !crn_alloc_lane_widen(lane, context)) {
-        crn_alloc_stop_if_full();
+        crn_alloc_lose(lane);
         return false;
     }
     CAIRN_PRIV_ADD(lane->counters[count][context], bytes);
@@ -178,6 +180,8 @@ static void return_to(crn_lane *lane, const crn_live *taken)
     if (chunk)
         chunk->blocks[chunk->count++] = *taken;
     pthread_mutex_unlock(&lock);
+    if (!chunk)
+        crn_alloc_lose(crn_here.lane);
 }
 
 static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
@@ -213,13 +217,15 @@ void crn_record_collect(crn_lane *lane)
 static inline void made(crn_lane *lane, const void *block, size_t size, const uintptr_t *frame)
 {
     crn_live *live = crn_live_find(block);
-    if (CRN_UNLIKELY(!live) && !(live = crn_live_make(block)))
+    if (CRN_UNLIKELY(!live) && !(live = crn_live_make(block))) {
+        crn_alloc_lose(lane);
         return;
+    }
     cairn_context context = CRN_UNLIKELY(lane->strand != NULL)
                                 ? lane->calls->strand_context(lane->strand)
                                 : crn_alloc_stack_context(lane, frame);
     if (CRN_UNLIKELY(!context)) {
-        crn_alloc_stop_if_full();
+        crn_alloc_lose(lane);
         return;
     }
     crn_alloc_lane_listen(lane);
@@ -300,6 +306,8 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
     cairn_context context = here ? crn_alloc_lane_translate(here, other, taken->context) : 0;
     if (context)
         charge_freed(here, context, taken);
+    else
+        crn_alloc_lose(lane);
     if (here && here != lane)
         crn_alloc_lane_shared_done(here);
 }

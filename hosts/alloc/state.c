@@ -30,3 +30,19 @@ void crn_alloc_stop_if_full(void)
         __atomic_compare_exchange_n(&crn_alloc_state_now, &on, CRN_ALLOC_FULL, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
+
+void crn_alloc_lose(crn_lane *lane)
+{
+    static cairn_profile *noted; /* atomic */
+    if (lane)
+        crn_alloc_lane_listen(lane);
+    crn_alloc_stop_if_full();
+    if ((lane && lane->off) ||
+        __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) != CRN_ALLOC_ON)
+        return;
+    cairn_profile *profile = lane ? lane->calls->lane_profile(lane->lane) : crn_profile_here;
+    if (!profile || __atomic_exchange_n(&noted, profile, __ATOMIC_RELAXED) == profile)
+        return;
+    (lane ? lane->calls->profile_note : cairn_profile_note)(
+        profile, "alloc_lost", "memory ran out: some allocations or frees are not recorded");
+}

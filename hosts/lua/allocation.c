@@ -96,6 +96,15 @@ static void follow_fork(crn_ledger *ledger)
 
 /* ---- charging ----------------------------------------------------------------------- */
 
+/* Stops recording for want of memory. The capture says so from now on: the program may be killed.
+ */
+static void lose(crn_host *host)
+{
+    host->ledger->lost = true;
+    crn_host_note(host, "alloc_lost",
+                  "memory ran out: later allocations and frees are not recorded");
+}
+
 /* Returns a uniform random number in (0, 1]. */
 static double draw(crn_ledger *ledger)
 {
@@ -142,10 +151,11 @@ static bool shares_grow(crn_ledger *ledger, cairn_context context)
     return true;
 }
 
-static void live_add(crn_ledger *ledger, cairn_context context, uint64_t bytes)
+static void live_add(crn_host *host, cairn_context context, uint64_t bytes)
 {
+    crn_ledger *ledger = host->ledger;
     if (context >= ledger->share_room && !shares_grow(ledger, context)) {
-        ledger->lost = true;
+        lose(host);
         return;
     }
     share *share = &ledger->shares[context];
@@ -269,7 +279,7 @@ void crn_ledger_add(crn_host *host, uintptr_t block, size_t size)
         return;
     cairn_context *maker = maker_of(ledger, block, true);
     if (!maker) {
-        ledger->lost = true;
+        lose(host);
         return;
     }
     cairn_context context = cairn_strand_context(host->running->strand);
@@ -280,7 +290,7 @@ void crn_ledger_add(crn_host *host, uintptr_t block, size_t size)
     *maker = context | (up ? ROUNDED_UP : 0);
     cairn_context_charge(host->lane, context, ledger->bytes, weight * size);
     cairn_context_charge(host->lane, context, ledger->objects, weight);
-    live_add(ledger, context, weight * size);
+    live_add(host, context, weight * size);
     ledger->allocated += weight * size;
     show(host);
     if (ledger->live > ledger->peak + ledger->peak / PEAK_PARTS)
@@ -299,7 +309,7 @@ void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size)
     *maker = 0;
     cairn_context_charge(host->lane, context, ledger->freed_bytes, weight * size);
     cairn_context_charge(host->lane, context, ledger->freed_objects, weight);
-    live_add(ledger, context, -(weight * size));
+    live_add(host, context, -(weight * size));
     show(host);
 }
 
@@ -336,9 +346,6 @@ void crn_ledger_close(crn_host *host)
     host->ledger = NULL;
     if (ledger->mean != 0)
         crn_host_note(host, "alloc_samples", "%llu", (unsigned long long)ledger->samples);
-    if (ledger->lost)
-        crn_host_note(host, "alloc_lost",
-                      "memory ran out: later allocations and frees are not recorded");
     forget_pages(ledger);
     free(ledger->shares);
     free(ledger->changed);

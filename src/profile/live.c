@@ -77,6 +77,11 @@ double crn_alloc_unit(const crn_profile *profile, uint32_t metric)
     return sum > 0 ? mean * count / sum : 0;
 }
 
+const char *crn_alloc_lost(const crn_profile *profile)
+{
+    return crn_profile_note(profile, "alloc_lost", NULL);
+}
+
 bool crn_alloc_recorded(const crn_profile *profile)
 {
     int metric = crn_profile_metric(profile, CRN_ALLOC_BYTES);

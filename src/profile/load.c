@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "profile/capture_texts.h"
 #include "profile/freeze.h"
+#include "profile/live.h"
 #include "snapshot/snapshot.h"
 
 __attribute__((format(printf, 3, 4))) static void note(crn_profile *profile, const char *key,
@@ -239,6 +240,9 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
                  "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to an "
                  "invalid mark, a tail call at the root, or a block that was never added",
                  snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
+    const char *lost = crn_alloc_lost(profile);
+    if (lost)
+        crn_warn(profile, "allocations or frees are missing: %.200s", lost);
     const char *mismatch = crn_profile_note(profile, "mismatch", NULL);
     if (mismatch)
         crn_warn(profile, "enter and leave do not match: the program first %s", mismatch);

@@ -435,6 +435,31 @@ def a_malloc_of_the_programs_own_is_left_alone():
     assert totals(report())["alloc bytes"] == 0
 
 
+def said(*command):
+    done = subprocess.run([CAIRN, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def told(*killed, status=0, mode="exact"):
+    run(os.path.join(PLUGINS, "starved"), *killed, status=status, mode=mode)
+    memory, text = report()["memory"], said("report", "x.cairn")
+    assert memory["lost"], memory
+    assert "not every allocation and free was counted" in text, text
+    assert "memory ran out" in text and "; no free seen of " in text, text
+    for untrue in ("every allocation was counted", "live at the end", "95 % interval: allocated"):
+        assert untrue not in text, text
+    for how in (), ("--json",), ("--why",), ("--why", "--json"):
+        assert "memory ran out" in said("diff", *how, "x.cairn", "x.cairn"), how
+
+
+@test
+def what_is_lost_without_memory_is_said():
+    told()
+    told(mode="4096")
+    told("killed", status=-signal.SIGKILL)
+
+
 if __name__ == "__main__":
     wanted = sys.argv[4:]
     sys.exit(run_all([t for t in TESTS if not wanted or t.__name__ in wanted]))

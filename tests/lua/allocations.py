@@ -204,6 +204,41 @@ def the_program_does_not_notice():
     assert run(program, ["--alloc=1000"]) == plain
 
 
+STARVING = """
+local function address_space()
+    for line in io.lines("/proc/self/status") do
+        local size = line:match("^VmSize:%s*(%d+)")
+        if size then return tonumber(size) * 1024 end
+    end
+end
+local limit = math.tointeger(address_space() + (4 << 20))
+assert(os.execute("prlimit --pid $PPID --as=" .. limit))
+collectgarbage("stop")
+local kept = {}
+for size = 18, 12, -1 do
+    while true do
+        local made, text = pcall(string.rep, "x", 1 << size)
+        if not made then break end
+        kept[#kept + 1] = text
+    end
+end
+os.execute("prlimit --pid $PPID --as=unlimited")
+"""
+
+
+@test
+def what_is_lost_without_memory_is_said():
+    for ending in ("", "os.execute('kill -9 $PPID')"):
+        with open("program.lua", "w", encoding="utf-8") as file:
+            file.write(STARVING + ending)
+        subprocess.run([CAIRN, "run", "--quiet", "-o", "x.cairn", "--alloc=exact", "program.lua"],
+                       capture_output=True, timeout=120, check=False)
+        text = subprocess.run([CAIRN, "report", "x.cairn"], capture_output=True, text=True,
+                              check=True).stdout
+        assert "not every allocation and free was counted" in text, text
+        assert "memory ran out" in text and "every allocation was counted" not in text, text
+
+
 def main():
     print(f"1..{len(TESTS)}")
     failed = False

@@ -78,6 +78,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class={data.total.after > data.total.before ? "more" : "less"}>{change(data.total.before, data.total.after)}</span>
         <span class="note">{data.metric}</span>
       </p>
+      {data.warnings.map((one: any) => <p class="warning">{base(one.capture)}: {one.text}</p>)}
       {route.rest.beside === "1" && !route.rest["zoom-before"] && !route.rest["zoom-after"] && <p class="note">Both graphs have the same scale.</p>}
       {!data.total.before && !data.total.after ? <p class="note">No function has any cost in either file.</p> : route.rest.beside === "1" ? (
         <div class="beside">
