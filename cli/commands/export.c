@@ -56,7 +56,9 @@ static const crn_option options[] = {
                       "The metric to write (folded) or to show first (pprof, speedscope): calls, "
                       "ticks, wall, ...; default: wall if present, else ticks, another, calls",
                       "Formats of spans do not take this option, nor --no-times."),
-    {"no-times", .help = "Leave out data that differ between runs: wall time, start time, duration",
+    {"no-times",
+     .help = "Leave out what differs between equal runs: wall, processor and ready time, start, "
+             "duration, cost of profiling, numbers of time samples, identities of traces",
      .flag = &given.no_times},
     CRN_OPTION_REDACT(&given.redact),
     {0},

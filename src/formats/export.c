@@ -63,10 +63,16 @@ static bool ends_in(const char *text, const char *end)
     return length >= size && strcmp(text + length - size, end) == 0;
 }
 
-static bool is_timed(const char *key)
+/* Returns true for notes that differ between equal runs: times, numbers of samples in time, and
+ * random names of the run. */
+static bool is_of_run(const char *key)
 {
-    return strcmp(key, "started") == 0 || strncmp(key, "cost", 4) == 0 ||
-           strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
+    static const char *const of_run[] = {"started",  "samples",  "cpu_samples", "cpu_squares",
+                                         "trace_id", "span_key", "parent",      "sample_rounds"};
+    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++)
+        if (strcmp(key, of_run[i]) == 0)
+            return true;
+    return strncmp(key, "cost", 4) == 0 || strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
 }
 
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration)
@@ -106,7 +112,7 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
     const crn_note **notes = crn_calloc(profile->note_count + 1, sizeof *notes);
     *count = 0;
     for (size_t i = 0; i < profile->note_count; i++)
-        if (!is_ordinary(&profile->notes[i]) && (times || !is_timed(profile->notes[i].key)))
+        if (!is_ordinary(&profile->notes[i]) && (times || !is_of_run(profile->notes[i].key)))
             notes[(*count)++] = &profile->notes[i];
     qsort(notes, *count, sizeof *notes, crn_note_compare);
     return notes;

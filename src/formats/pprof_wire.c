@@ -9,9 +9,10 @@
 
 bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what)
 {
-    return crn_error_set(reader->error, CAIRN_E_FORMAT, "%s: not a pprof profile: %s at byte %llu",
-                         crn_source_name(reader->source), what,
-                         (unsigned long long)crn_source_offset(reader->source));
+    return crn_error_set(
+        reader->error, CAIRN_E_FORMAT, "%s: not a pprof profile: %s at byte %llu%s",
+        crn_source_name(reader->source), what,
+        (unsigned long long)crn_source_offset(reader->source), crn_source_of_what(reader->source));
 }
 
 /* Reads a number. Returns false with an error; at the end of the file, if `may_end`, with code

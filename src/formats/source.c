@@ -253,8 +253,8 @@ bool crn_source_rewind(crn_source *source, crn_error *error)
 
 static const char *cut_short(crn_source *source, crn_error *error)
 {
-    crn_error_set(error, CAIRN_E_TRUNCATED, "%s: truncated after %llu bytes; copy it again",
-                  source->name, (unsigned long long)source->unpacked);
+    crn_error_set(error, CAIRN_E_TRUNCATED, "%s: truncated after %llu bytes%s; copy it again",
+                  source->name, (unsigned long long)source->unpacked, crn_source_of_what(source));
     return NULL;
 }
 
@@ -333,6 +333,11 @@ void crn_source_position(const crn_source *source, uint64_t *done, uint64_t *tot
 uint64_t crn_source_offset(const crn_source *source)
 {
     return source->unpacked - (source->end - source->begin);
+}
+
+const char *crn_source_of_what(const crn_source *source)
+{
+    return gzdirect(source->file) ? "" : " of the unpacked data";
 }
 
 uint64_t crn_source_line_number(const crn_source *source)

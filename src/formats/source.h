@@ -75,6 +75,9 @@ char *crn_source_line(crn_source *source, size_t *length, crn_error *error);
 void crn_source_position(const crn_source *source, uint64_t *done, uint64_t *total);
 /* Returns the number of unpacked bytes consumed since the begin. */
 uint64_t crn_source_offset(const crn_source *source);
+/* Returns what such a number of bytes is of, for messages: " of the unpacked data"; "" if the file
+ * is not packed. */
+const char *crn_source_of_what(const crn_source *source);
 /* Returns the number of lines read by crn_source_line since the begin. */
 uint64_t crn_source_line_number(const crn_source *source);
 

@@ -12,6 +12,20 @@ gzip -t a.pb.gz b.pb.gz
 # The same bytes each time, also through a pipe.
 cairn export a.cairn -o - | cmp - a.pb.gz
 cairn export a.cairn --to speedscope -o - | cmp - a.speedscope.json
+# --no-times: the same bytes of equal runs with the tick clock.
+for run in 1 2; do
+    {
+        for note in samples cpu_samples cpu_squares sample_rounds trace_id span_key elapsed_ns wall_squares; do
+            echo "note $note $run"
+        done
+        printf '>main +3 >f @%d < <\n' "$run"
+    } | play "run$run.cairn"
+    for format in pprof folded speedscope; do
+        cairn export "run$run.cairn" --no-times --to "$format" -o "$run.$format" >/dev/null
+    done
+done
+for format in pprof folded speedscope; do cmp "1.$format" "2.$format"; done
+rm run?.cairn 1.* 2.*
 head -c 60 a.speedscope.json
 echo
 cairn export

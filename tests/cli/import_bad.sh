@@ -25,6 +25,12 @@ head -c 100 a.pb.gz >short.pb.gz
 cairn import short.pb.gz -o out.cairn
 gzip -dc a.pb.gz | head -c 100 >short.pb
 cairn import short.pb -o out.cairn
+# A position in a packed file is one in what gunzip makes of it.
+gzip <short.pb >packed.pb.gz
+cairn import packed.pb.gz -o out.cairn
+printf '\010\001\022' | gzip >wrong.pb.gz
+cairn import wrong.pb.gz --from pprof -o out.cairn
+rm packed.pb.gz wrong.pb.gz
 printf 'main;f 1\nmain;g\n' >bad.folded
 cairn import bad.folded -o out.cairn
 printf 'main;f 4611686018427387904\n' >much.folded
