@@ -101,7 +101,7 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
         break;
     case CRN_DOUBT_DROPPED:
         add(reasons,
-            "the simulated baseline drops more or fewer jobs \"%.100s\" than the program did: does "
+            "the unscaled replay drops more or fewer jobs \"%.100s\" than the program did: does "
             "the note of their queue (queue.BLOCK) say what the program does?",
             name);
         break;
@@ -156,12 +156,12 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     uint64_t dropped = report->trace->dropped + report->trace->details_dropped;
     if (drift > CRN_REPLAY_TRUST)
         add(&reasons,
-            "the simulated baseline takes %.1f %% longer than recorded: threads did not take the "
+            "the unscaled replay takes %.1f %% longer than recorded: threads did not take the "
             "next job of their queue, or took jobs in another order",
             100 * drift);
     if (drift < -CRN_REPLAY_TRUST)
         add(&reasons,
-            "the simulated baseline takes %.1f %% less than recorded: there were waits that are "
+            "the unscaled replay takes %.1f %% less than recorded: there were waits that are "
             "not recorded",
             -100 * drift);
     add_lanes(report, &reasons);
@@ -232,7 +232,7 @@ static void print_head(FILE *out, const crn_whatif_report *report)
         print_count(out, "; ", facts->waits, "wait", "waits");
     putc('\n', out);
     print_pools(out, report);
-    fprintf(out, "total      %s; simulated baseline %s: %+.1f %%\n",
+    fprintf(out, "total      %s; unscaled replay %s: %+.1f %%\n",
             crn_figure_alone(recorded, CRN_UNIT_TIME, facts->recorded),
             crn_figure_alone(replayed, CRN_UNIT_TIME, facts->replayed),
             100 * crn_replay_drift(report->replay));

@@ -208,7 +208,7 @@ function Latency({ was, again, now }: { was: any; again: any; now: any }) {
   };
   return (
     <table class="stacked">
-      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">simulated baseline</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
+      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">unscaled replay</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
       <tbody>{row("throughput", "throughput")}{row("median", "median")}{row("90th percentile", "p90")}{row("99th percentile", "p99")}{row("longest", "max")}</tbody>
     </table>
   );
@@ -219,7 +219,7 @@ function Trust({ data }: { data: any }) {
   return (
     <>
       {!data.trusted && data.reasons.map((text: string) => <p class="warning">{text}</p>)}
-      <p class="note">The recorded spans are simulated with changed self times. The simulated baseline, without changes, takes {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from the recorded time; changes are relative to it.</p>
+      <p class="note">The recorded spans are simulated with changed self times. The unscaled replay, without changes, takes {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from the recorded time; changes are relative to it.</p>
       {data.shared && data.cores > 0 && <p class="note" data-what="shared">At times more threads ran than there are processors; the replay shares the processors evenly.</p>}
     </>
   );
@@ -259,7 +259,7 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
       {error && <Problem text={error} />}
       <p class="totals">
         <span>recorded <b data-what="recorded" data-value={data.recorded}>{time(data.recorded)}</b></span>
-        <span>simulated baseline <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
+        <span>unscaled replay <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
         <span aria-hidden="true">→</span>
         <span role="status">predicted <b data-what="predicted" data-value={data.predicted}>{error ? "–" : time(data.predicted)}</b></span>
         {changed && !error && <span data-what="change" class={data.predicted > data.replayed ? "more" : "less"}>{change(data.replayed, data.predicted)}</span>}
@@ -300,14 +300,14 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
 
 function Effects({ data, set, changes, search }: { data: any; set: (rest: Record<string, string>) => string; changes: Map<number, number>; search: string }) {
   const rows: any[] = (data.effects || []).filter((row: any) => !search || matches(row.block, search));
-  // Changes up to the drift of the simulated baseline from the recording can be errors of the model.
+  // Changes up to the drift of the unscaled replay from the recording can be errors of the model.
   const error = data.recorded ? Math.abs(data.replayed - data.recorded) / data.recorded : 0;
   const unsure = (length: number) => Math.abs(length / data.predicted - 1) <= error;
   const falls = (row: any) => row.effects.every((cell: any, i: number) => cell.length <= (i ? row.effects[i - 1].length : data.predicted));
   if (!rows.length) return <p class="note">{search ? "No span name matches the search." : "No span has self time."}</p>;
   return (
     <>
-    <p class="note" data-what="error" data-value={error}>± {share(error, 1)}: the simulated baseline is that far from the recording. Smaller changes are grey: they can be errors of the model.{rows.every(falls) ? "" : " ↕: not every speed-up shortens the run, because the order in which threads run changes with it."}</p>
+    <p class="note" data-what="error" data-value={error}>± {share(error, 1)}: the unscaled replay is that far from the recording. Smaller changes are grey: they can be errors of the model.{rows.every(falls) ? "" : " ↕: not every speed-up shortens the run, because the order in which threads run changes with it."}</p>
     <table class="stacked" data-what="effects">
       <thead><tr><th scope="col">self time reduced by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}<td /></tr></thead>
       <tbody>{rows.map((row) => (
