@@ -128,7 +128,7 @@ static void move_stack(cairn_strand *from, cairn_strand *to)
 }
 
 /* Does the same for `to`, a stack of blocks. A new frame gets the block of its context: the block
- * that was entered, or that replaced it last. */
+ * that was entered, or that replaced it last, unless the graph of `from` was full. */
 static void move_blocks(cairn_strand *from, cairn_strand *to)
 {
     const crn_graph *graph = &crn_lane_of(from)->graph;
@@ -136,6 +136,8 @@ static void move_blocks(cairn_strand *from, cairn_strand *to)
     crn_stack_unwind(to, same ? same - 1 : 0);
     for (size_t h = same; h <= held; h++) {
         cairn_block block = graph->links[record_at(from, h, held)].block;
+        if (block == CAIRN_BLOCK_FOLDED)
+            block = CRN_BLOCK_UNKNOWN;
         h ? crn_stack_enter(to, block) : crn_stack_replace(to, block);
     }
     to->lost += from->lost;

@@ -6,7 +6,9 @@
 
 static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
 {
-    const crn_graph *graph = &lane->graph;
+    crn_graph *graph = &lane->graph;
+    if (block == CRN_BLOCK_UNKNOWN)
+        return crn_graph_append(graph, record, CAIRN_BLOCK_FOLDED);
     uint64_t callee =
         cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
     return cairn_priv_record_at(&graph->hot, callee)->block == block

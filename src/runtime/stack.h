@@ -7,6 +7,10 @@
 
 #include "runtime/runtime.h"
 
+/* Block of a frame that came back from a profile whose graph was full: its context there is
+ * [folded], so its block is not known. Unlike CAIRN_BLOCK_FOLDED it is no misuse. */
+#define CRN_BLOCK_UNKNOWN ((cairn_block)(CAIRN_BLOCK_FOLDED - 1))
+
 /* Record the events of strands that keep only a stack of blocks, in the slow path of both
  * cairn_enter and cairn_stack_enter, and so on. Thread: the lane's. */
 void crn_stack_enter(cairn_strand *strand, cairn_block block);

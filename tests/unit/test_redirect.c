@@ -237,6 +237,44 @@ static void a_stack_of_blocks_takes_over_the_frames(void **state)
     setup_close(&s);
 }
 
+static void frames_of_a_full_graph_come_back_without_misuse(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, BLOCKS);
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.blocks_of = s.profile;
+    options.file_limit = 300000;
+    cairn_profile *other;
+    assert_int_equal(cairn_profile_open(&other, &options), CAIRN_OK);
+    cairn_strand *strand = cairn_stack_strand(cairn_stack_open(s.lane));
+    cairn_enter(strand, 1);
+    cairn_strand *away = cairn_strand_redirect(strand, other);
+    random_source random = {1};
+    for (int i = 0; i < 1000000 && cairn_profile_status(other) == CAIRN_OK; i++) {
+        cairn_enter(away, 1 + random_below(&random, BLOCKS));
+        if (cairn_strand_depth(away) > 30)
+            cairn_strand_unwind(away, 1);
+    }
+    assert_int_equal(cairn_profile_status(other), CAIRN_E_SPACE);
+    cairn_strand_unwind(away, 1);
+    for (int i = 0; i < 7; i++)
+        cairn_enter(away, 1 + random_below(&random, BLOCKS));
+    cairn_strand_return(strand);
+    assert_int_equal(cairn_strand_depth(strand), 8);
+    cairn_charge(strand, CAIRN_METRIC_TICKS, 1);
+    cairn_enter(strand, 3); /* and again, on frames that are not known */
+    away = cairn_strand_redirect(strand, other);
+    cairn_enter(away, 4);
+    cairn_strand_return(strand);
+    for (uint64_t ticks = 10; cairn_strand_depth(strand) > 0; ticks *= 2)
+        charge_and_leave(strand, ticks);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 10 << 9);
+    assert_int_equal(total_of(s.profile).ticks, 1 + 10 * ((1 << 10) - 1));
+    assert_int_equal(s.lane->disk->misuses, 0);
+    cairn_profile_close(other);
+    setup_close(&s);
+}
+
 /* Replacing the root is misuse. */
 static void a_replaced_root_goes_along(void **state)
 {
@@ -601,6 +639,7 @@ int main(void)
         cmocka_unit_test(siblings_have_the_same_blocks),
         cmocka_unit_test(calls_are_split_like_the_reference),
         cmocka_unit_test(a_stack_of_blocks_takes_over_the_frames),
+        cmocka_unit_test(frames_of_a_full_graph_come_back_without_misuse),
         cmocka_unit_test(a_replaced_root_goes_along),
         cmocka_unit_test(frames_without_memory_come_back_as_frames),
         cmocka_unit_test(stacks_of_blocks_are_like_the_reference),
