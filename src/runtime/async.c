@@ -112,6 +112,21 @@ static async_lane *open_lane(cairn_profile *profile, async_kind *kind, const cha
     return lane;
 }
 
+/* Takes an idle lane of another name; NULL if all have open spans. So only open spans count for
+ * the limit. The lane keeps its name, as a lane does that another thread reuses. */
+static async_lane *take_other(async_kind *kind)
+{
+    async_kind *other = kinds;
+    while (other && !other->free)
+        other = other->next;
+    if (!other)
+        return NULL;
+    async_lane *lane = other->free;
+    other->free = lane->next;
+    lane->kind = kind;
+    return lane;
+}
+
 static async_lane *take_lane(cairn_profile *profile, const char *name)
 {
     async_kind *kind = find_kind(profile, name);
@@ -120,6 +135,8 @@ static async_lane *take_lane(cairn_profile *profile, const char *name)
         kind->free = lane->next;
     else if (kind)
         lane = open_lane(profile, kind, name);
+    if (!lane && kind)
+        lane = take_other(kind);
     if (!lane)
         count_dropped(profile);
     return lane;

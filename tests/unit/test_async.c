@@ -90,6 +90,23 @@ static void too_many(void)
     }
 }
 
+/* As many spans as may be open at once, of one name and, once they have ended, of another. */
+static void two_names(void)
+{
+    static cairn_async spans[CAIRN_ASYNC_MAX];
+    CAIRN_SCOPE("main");
+    for (int i = 0; i < CAIRN_ASYNC_MAX; i++)
+        spans[i] = CAIRN_ASYNC_BEGIN("request");
+    for (int i = 0; i < CAIRN_ASYNC_MAX; i++)
+        cairn_async_end(&spans[i]);
+    for (int i = 0; i < CAIRN_ASYNC_MAX; i++)
+        spans[i] = CAIRN_ASYNC_BEGIN("reply");
+    for (int i = 0; i < CAIRN_ASYNC_MAX; i++)
+        cairn_async_end(&spans[i]);
+    cairn_async again = CAIRN_ASYNC_BEGIN("request");
+    cairn_async_end(&again);
+}
+
 /* A child ends its parent's span, which changes nothing, and has one of its own. */
 static void fork_between(void)
 {
@@ -134,11 +151,9 @@ static void stray(void)
     CAIRN_SCOPE("after");
 }
 
-static const again_role roles[] = {{"overlap", overlap},
-                                   {"many", many},
-                                   {"too many", too_many},
-                                   {"fork", fork_between},
-                                   {"stray", stray}};
+static const again_role roles[] = {{"overlap", overlap},   {"many", many},
+                                   {"too many", too_many}, {"two names", two_names},
+                                   {"fork", fork_between}, {"stray", stray}};
 
 static const crn_span *span_of(const recorded *recorded, const char *path)
 {
@@ -215,6 +230,16 @@ static void spans_beyond_the_limit_are_counted(void **state)
     recorded_free(&recorded);
 }
 
+static void only_open_spans_count_for_the_limit(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("two names");
+    assert_int_equal(recorded_count(&recorded, "main/request"), CAIRN_ASYNC_MAX + 1);
+    assert_int_equal(recorded_count(&recorded, "main/reply"), CAIRN_ASYNC_MAX);
+    assert_null(crn_profile_note(recorded.profile, "async_dropped", NULL));
+    recorded_free(&recorded);
+}
+
 static void a_child_does_not_end_its_parents_span(void **state)
 {
     (void)state;
@@ -256,6 +281,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(attributes_are_those_of_the_span),
         cmocka_unit_test(lanes_are_used_again),
         cmocka_unit_test(spans_beyond_the_limit_are_counted),
+        cmocka_unit_test(only_open_spans_count_for_the_limit),
         cmocka_unit_test(a_child_does_not_end_its_parents_span),
         cmocka_unit_test(a_scope_that_another_thread_ends_is_named),
         cmocka_unit_test(without_a_profile_nothing_happens),
