@@ -74,13 +74,21 @@ static bool is_there(const char *folder, const char *name)
     return access(path, R_OK) == 0;
 }
 
-/* Finds Cairn's files in the build directory, beside the installed tool or in the configured
- * folders. Returns false if the plugin for gcc is not there. */
-static bool find(parts *parts)
+/* Returns the file without which the compiler's programs cannot be profiled. */
+static const char *needed_by(const compiler *compiler)
 {
-    char self[PATH_MAX];
+    return compiler->is_clang ? "cairn_sleds.o" : "cairn_gcc.so";
+}
+
+/* Finds Cairn's files in the build directory, beside the installed tool or in the configured
+ * folders. Returns false if the file that the compiler needs is not there. */
+static bool find(parts *parts, const compiler *compiler)
+{
+    const char *needed = needed_by(compiler);
+    char self[PATH_MAX], built[PATH_MAX * 2];
     crn_cli_folder(self);
-    if (is_there(self, "hosts/gcc/cairn_gcc.so")) {
+    snprintf(built, sizeof built, "%s/hosts/%s", self, compiler->is_clang ? "clang" : "gcc");
+    if (is_there(built, needed)) {
         snprintf(parts->plugin, sizeof parts->plugin, "%s/hosts/gcc/cairn_gcc.so", self);
         snprintf(parts->begin, sizeof parts->begin, "%s/hosts/gcc/cairn_begin.o", self);
         snprintf(parts->folders[FOLDER_GCC], sizeof *parts->folders, "%s/hosts/gcc", self);
@@ -97,7 +105,7 @@ static bool find(parts *parts)
     snprintf(folder, sizeof folder, "%s/libexec/cairn", prefix ? prefix : "/usr");
     snprintf(parts->folders[0], sizeof parts->folders[0], "%s/lib", prefix ? prefix : "/usr");
     free(prefix);
-    if (!is_there(folder, "cairn_gcc.so")) {
+    if (!is_there(folder, needed)) {
         snprintf(folder, sizeof folder, "%s", CAIRN_LIBEXEC_DIR);
         snprintf(parts->folders[0], sizeof parts->folders[0], "%s", CAIRN_LIB_DIR);
     }
@@ -105,7 +113,7 @@ static bool find(parts *parts)
     snprintf(parts->begin, sizeof parts->begin, "%s/cairn_begin.o", folder);
     snprintf(parts->sleds, sizeof parts->sleds, "%s/cairn_sleds.o", folder);
     parts->folder_count = 1;
-    return access(parts->plugin, R_OK) == 0;
+    return is_there(folder, needed);
 }
 
 /* ---- options -------------------------------------------------------------------------- */
@@ -416,10 +424,10 @@ static int compile(int argc, char **argv, const compiler *compiler)
             return CRN_EXIT_BAD;
     }
     if (job.compiles || job.links) {
-        if (!find(&parts))
-            return crn_cli_fail("the plugin for gcc, cairn_gcc.so, is neither beside the tool nor "
-                                "in %s: install it, or build with -Dgcc=enabled",
-                                CAIRN_LIBEXEC_DIR);
+        if (!find(&parts, compiler))
+            return crn_cli_fail("%s is neither beside the tool nor in %s: install it, or build "
+                                "with -Dgcc=enabled",
+                                needed_by(compiler), CAIRN_LIBEXEC_DIR);
         if (compiler->is_clang)
             add_hooks(&line, job.links);
         else

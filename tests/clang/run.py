@@ -7,6 +7,7 @@ Usage: run.py CAIRN GCC GXX CLANG CLANGXX [WORD...]        prints TAP; cases who
        run.py CAIRN GCC GXX CLANG CLANGXX --smoke          as in tests/gcc/run.py
 """
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gcc"))
@@ -293,6 +294,23 @@ def other_kinds():
     rows = harness.flat("x.cairn")
     total = sum(row["self"]["cpu"] for row in rows.values())
     assert rows["burn_much"]["inclusive"]["cpu"] > 0.5 * total, rows
+
+
+@case("the plugin for gcc is not needed")
+def no_plugin():
+    there = os.path.dirname(CAIRN)
+    os.makedirs("tool/hosts/gcc")
+    shutil.copy(CAIRN, "tool/cairn")
+    for name in ("src", "hosts/alloc", "hosts/clang"):
+        os.symlink(os.path.join(there, name), os.path.join("tool", name))
+    for name in os.listdir(os.path.join(there, "hosts/gcc")):
+        if name != "cairn_gcc.so":
+            os.symlink(os.path.join(there, "hosts/gcc", name), os.path.join("tool/hosts/gcc", name))
+    with open("empty.c", "w", encoding="utf-8") as file:
+        file.write("int main(void) { return 0; }\n")
+    run("tool/cairn", "clang", "empty.c", "-o", "empty")
+    run("./empty", CAIRN_OUT="x.cairn")
+    assert calls_of(harness.contexts("x.cairn"))["main"] == 1
 
 
 if __name__ == "__main__":
