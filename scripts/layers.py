@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-# The rooms of src that the tool may include.
+# The folders of src that the tool may include.
 TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
         "src/symbols", "src/query", "src/fleet", "src/why", "include/cairn"]
 
@@ -260,12 +260,12 @@ def circles_of(sources):
 
 
 def circle_faults(root, files):
-    rooms = {}
+    folders = {}
     for path in files:
         folder = os.path.dirname(path)
         if path.endswith(".c") and folder_of(path) and path.startswith(("cli/", "hosts/", "src/")):
-            rooms.setdefault(folder, {})[path] = text_of(root, path) or ""
-    for sources in rooms.values():
+            folders.setdefault(folder, {})[path] = text_of(root, path) or ""
+    for sources in folders.values():
         for circle in circles_of(sources):
             yield "these use one another: " + ", ".join(circle)
 

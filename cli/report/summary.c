@@ -123,19 +123,21 @@ static void put_time(char *text, size_t size, const char *time)
 }
 
 /* Prints "2026-11-21 12:00:00 UTC, for 2.31 s". If the host noted no duration, takes the recorded
- * one. */
+ * one. In a capture that was not closed this ends at the last moment that the runtime wrote. */
 static void print_when(FILE *out, const crn_profile *profile)
 {
     char text[160] = "", figure[CRN_FIGURE_SIZE];
     const char *started = crn_profile_note(profile, "started", "");
     uint64_t elapsed = crn_profile_note_number(profile, "elapsed_ns");
+    bool closed = elapsed || strcmp(crn_profile_note(profile, "state", ""), "recording") != 0;
     if (!elapsed)
         elapsed = crn_profile_note_number(profile, "recorded_ns");
     if (!*started && !elapsed)
         return;
     put_time(text, sizeof text, started);
     if (elapsed)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s", *started ? ", " : "",
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s%s",
+                 *started ? ", " : "", closed ? "" : "at least ",
                  crn_figure_alone(figure, CRN_UNIT_TIME, elapsed));
     crn_report_line(out, "ran", text);
 }

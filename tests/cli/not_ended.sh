@@ -17,6 +17,8 @@ wait "$program" 2>/dev/null
 exec 3>&-
 cairn report a.cairn | without_times
 cairn report --json a.cairn | grep -E '^"(state|unaccounted_ns)"'
+# When the program ended is not known, but that it ran up to the last moment in the capture.
+cairn report a.cairn | sed -n -E 's/^ran .*for at least [0-9].*/ran for at least TIME/p'
 # No warning for a closed capture; added captures warn if one of them was not closed.
 echo '>main +5' | play b.cairn
 cairn report b.cairn --json | grep -E '^"(state|unaccounted_ns)"'
