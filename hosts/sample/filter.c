@@ -3,15 +3,17 @@
  * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
  * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
  * asks the collector to end without a system call. The collector is not filtered, and looks at the
- * thread like at others. Before a filter for all threads is installed, sampling ends, even if the
- * kernel then refuses the filter.
+ * thread like at others. Threads inherit the filter of their creator. Before a filter for all
+ * threads is installed, sampling ends, even if the kernel then refuses the filter.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,5 +101,37 @@ EXPORT long syscall(long number, ...)
                                        arguments[3], arguments[4], arguments[5]);
     if (first && result == -1)
         no_filter(&mask);
+    return result;
+}
+
+/* ---- threads that a filtered thread creates ---- */
+
+typedef struct inheritance {
+    void *(*start)(void *data);
+    void *data;
+} inheritance;
+
+/* Begins a thread that has inherited its creator's filter, and the blocked signal. */
+static void *begin_filtered(void *memory)
+{
+    inheritance its = *(inheritance *)memory;
+    free(memory);
+    crn_sample_filtered = true;
+    return its.start(its.data);
+}
+
+EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                          void *(*start)(void *), void *restrict data)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    inheritance *its = crn_sample_filtered ? malloc(sizeof *its) : NULL;
+    if (!its)
+        return real(thread, attributes, start, data);
+    *its = (inheritance){start, data};
+    int result = real(thread, attributes, begin_filtered, its);
+    if (result != 0)
+        free(its);
     return result;
 }

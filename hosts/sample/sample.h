@@ -162,8 +162,9 @@ void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t 
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
 void crn_sample_threads_end(bool child);
-/* Makes timers anew after the signal has changed. */
-void crn_sample_threads_renew(void);
+/* Makes `number` the timers' signal (0: none), as the program wants the present one for itself, and
+ * makes the timers anew. To be called by a thread of the program, also in a handler. */
+void crn_sample_signal_change(int number);
 
 /* ---- collect.c: stacks become contexts ---- */
 

@@ -29,13 +29,6 @@ int crn_sample_signal_choose(void)
     return 0;
 }
 
-/* Gives the signal to the program, which wants it for itself, and chooses another one. */
-static void give_up(void)
-{
-    __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
-    crn_sample_threads_renew();
-}
-
 static bool is_own(int number)
 {
     return number && number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
@@ -50,7 +43,7 @@ static bool is_kept(int number, __sighandler_t handler)
         return false;
     if (handler == SIG_DFL || handler == SIG_IGN || handler == SIG_HOLD)
         return true;
-    give_up();
+    crn_sample_signal_change(crn_sample_signal_choose());
     __sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     return false;
 }

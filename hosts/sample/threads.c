@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,27 @@ static clockid_t clock_of(pid_t tid)
 
 /* ---- timers ---- */
 
-static void timer_make(crn_sampled *thread)
+/* Protects the timers, `has_timer`, and what `threads` lists. The collector changes them, and a
+ * thread of the program that takes the signal for itself (crn_sample_signal_change). It is held for
+ * system calls only, with all signals blocked: a handler may call sigaction. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_timers(sigset_t *mask)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, mask);
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_timers(const sigset_t *mask)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Called under the lock. */
+static void timer_create_now(crn_sampled *thread)
 {
     int number = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number};
@@ -66,20 +87,35 @@ static void timer_make(crn_sampled *thread)
         syscall(SYS_timer_settime, thread->timer, 0, &every, NULL);
 }
 
+static void timer_make(crn_sampled *thread)
+{
+    sigset_t mask;
+    lock_timers(&mask);
+    timer_create_now(thread);
+    unlock_timers(&mask);
+}
+
 static void timer_end(crn_sampled *thread)
 {
+    sigset_t mask;
+    lock_timers(&mask);
     if (thread->has_timer)
         syscall(SYS_timer_delete, thread->timer);
     thread->has_timer = false;
+    unlock_timers(&mask);
 }
 
-void crn_sample_threads_renew(void)
+void crn_sample_signal_change(int number)
 {
+    sigset_t mask;
+    lock_timers(&mask);
+    __atomic_store_n(&crn_sample_signal, number, __ATOMIC_RELEASE);
     for (size_t i = 0; i < thread_count; i++)
-        if (threads[i]->tid) {
-            timer_end(threads[i]);
-            timer_make(threads[i]);
+        if (threads[i]->has_timer) { /* libcairn's own threads have none */
+            syscall(SYS_timer_delete, threads[i]->timer);
+            timer_create_now(threads[i]);
         }
+    unlock_timers(&mask);
 }
 
 /* ---- threads ---- */
@@ -121,7 +157,11 @@ static crn_sampled *thread_new(void)
     thread->ready_file = thread->call_file = -1;
     thread->turn = &turns[thread_count];
     thread->turn->next = NEVER;
-    return threads[thread_count++] = thread;
+    sigset_t mask;
+    lock_timers(&mask);
+    threads[thread_count++] = thread;
+    unlock_timers(&mask);
+    return thread;
 }
 
 /* Returns true for libcairn's own threads, which it knows by their names. The first thread may have
@@ -374,6 +414,8 @@ void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now))
 
 void crn_sample_threads_end(bool child)
 {
+    if (child) /* the collector, which is not in the child, may have held it */
+        lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (size_t i = 0; i < thread_count; i++) {
         if (!child)
             timer_end(threads[i]);

@@ -343,6 +343,31 @@ static void filtered_all(void)
     work_under_filter(true);
 }
 
+static void *end_filtered(void *data)
+{
+    count(100000000);
+    write(STDOUT_FILENO, "done\n", 5);
+    syscall(SYS_exit_group, failed ? 1 : 7);
+    return data;
+}
+
+/* A thread inherits the filter of the thread that creates it, and ends the process. */
+static void filtered_child(void)
+{
+    static const int more[] = {
+        SYS_write, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigaction,   SYS_getrandom,
+        SYS_mmap,  SYS_mprotect,   SYS_munmap,       SYS_madvise,        SYS_brk,
+        SYS_clone, SYS_clone3,     SYS_futex,        SYS_rt_sigprocmask, SYS_set_robust_list,
+        SYS_rseq,  SYS_exit};
+    pthread_t thread;
+    work(30);
+    fflush(stdout);
+    allow(more, sizeof more / sizeof *more, false);
+    if (pthread_create(&thread, NULL, end_filtered, NULL) != 0)
+        fail("thread");
+    pthread_join(thread, NULL);
+}
+
 /* The strictest mode: read, write, exit and the return from signals. */
 static void strict(void)
 {
@@ -473,12 +498,25 @@ static void became(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} parts[] = {{"stacks", stacks},         {"tiny", tiny},         {"last", last},
-             {"forks", forks},           {"vforks", vforks},     {"signals", signals},
-             {"closed", closed},         {"filtered", filtered}, {"filtered-all", filtered_all},
-             {"strict", strict},         {"user", user},         {"files", files},
-             {"root-again", root_again}, {"confined", confined}, {"becomes", becomes},
-             {"became", became},         {"refused", refused},   {"refused-all", refused_all},
+} parts[] = {{"stacks", stacks},
+             {"tiny", tiny},
+             {"last", last},
+             {"forks", forks},
+             {"vforks", vforks},
+             {"signals", signals},
+             {"closed", closed},
+             {"filtered", filtered},
+             {"filtered-all", filtered_all},
+             {"filtered-child", filtered_child},
+             {"strict", strict},
+             {"user", user},
+             {"files", files},
+             {"root-again", root_again},
+             {"confined", confined},
+             {"becomes", becomes},
+             {"became", became},
+             {"refused", refused},
+             {"refused-all", refused_all},
              {"cramped", cramped}};
 
 int main(int argc, char **argv)

@@ -71,6 +71,7 @@ part("signals", "10,000 signals a second, and a handler that calls free", "signa
 part("closed", "all descriptors are closed, and no further one is allowed", "work")
 part("filtered", "seccomp: a thread that may only write and exit", "work")
 part("filtered-all", "seccomp: all threads may only write and exit", "work")
+part("filtered-child", "seccomp: a thread that inherited its filter ends the process", "work")
 part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
 
 
