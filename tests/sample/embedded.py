@@ -72,9 +72,12 @@ def check(program):
             lines = lua_lines(blocks)
             found[lines] = found.get(lines, 0) + cost
     wrong = {lines: cost for lines, cost in found.items() if lines not in expected}
-    # One sample in the first instructions of a function may lack its caller, and stands for
-    # milliseconds if the machine is busy.
-    assert sum(wrong.values()) <= 0.002 * total + 2 * TICK, (wrong, expected)
+    # A sample in the first instructions of a function may lack its caller. How much time it stands
+    # for depends on how busy the machine is, so such stacks are counted. Their time has a wide limit,
+    # because one wrong stack could stand for all samples of a function.
+    samples = int(json.loads(run(CAIRN, "report", "--json", CAPTURE))["notes"]["cpu_samples"])
+    assert len(wrong) <= 0.002 * samples + 2, (wrong, samples)
+    assert sum(wrong.values()) <= 0.02 * total, (wrong, expected)
     assert len(expected) > 15, expected
     for lines, ns in expected.items():
         share = ns / total
