@@ -22,7 +22,8 @@ double crn_alloc_mean(const crn_profile *profile);
  * unit (docs/ALLOC.md). Returns 0 for exact and for other metrics. */
 double crn_alloc_unit(const crn_profile *profile, uint32_t metric);
 
-/* Returns why allocations or frees are missing, as the host noted it; NULL if none is known to be. */
+/* Returns why allocations or frees are missing, as the host noted it; NULL if none is known to be.
+ */
 const char *crn_alloc_lost(const crn_profile *profile);
 
 /* Returns true if any bytes were allocated. */
