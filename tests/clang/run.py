@@ -58,6 +58,7 @@ for each in ALL:
 for each in (["threads.c"], ["exceptions.cpp"]):
     for way in (["-O3", "-fPIE", "-pie"], ["-Os", "-fno-pie", "-static"]):
         case("%s counts like its reference, %s" % (each[0], " ".join(way)), each, *way)(compare)
+case("exceptions.cpp counts like its reference in C++20", ["exceptions.cpp"], "-O2", "-std=c++20")(compare)
 
 
 case("a tail recursion of millions of steps has a small stack and a small profile")(
