@@ -8,7 +8,7 @@ import { framesOf } from "./frames.mjs";
 export async function violationsOf(page, packages, where) {
   const size = page.viewportSize();
   if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"));
-  const { violations } = await page.evaluate(() => window.axe.run({ rules: { "target-size": { enabled: true } } }));
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"], rules: { "target-size": { enabled: true } } }));
   return violations.map((one) => `${where} at ${size.width}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`);
 }
 
