@@ -12,6 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NEVER_INLINE __attribute__((noinline))
+#else
+#define NEVER_INLINE __attribute__((noinline, noipa))
+#endif
+
 enum { DEPTH = 26 }; /* with main, those before it and the loop: 30 frames */
 
 static volatile unsigned long sink;
@@ -23,13 +29,13 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-__attribute__((noinline, noipa)) static void loop(unsigned long turns)
+NEVER_INLINE static void loop(unsigned long turns)
 {
     for (unsigned long i = 0; i < turns; i++)
         sink += i;
 }
 
-__attribute__((noinline, noipa)) static int deep(int depth, unsigned long turns)
+NEVER_INLINE static int deep(int depth, unsigned long turns)
 {
     if (depth == 0)
         loop(turns);
