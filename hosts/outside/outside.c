@@ -418,7 +418,7 @@ static void look(crn_target *target, void *data)
         end_target(target, outside);
         return;
     }
-    bool ran = run != target->run || !target->blocked;
+    bool used = run != target->run, ran = used || !target->blocked;
     uint64_t waited = ready > target->ready ? ready - target->ready : 0;
     target->run = run;
     target->ready = ready;
@@ -440,7 +440,7 @@ static void look(crn_target *target, void *data)
     target->looked = outside->now;
     if (ran)
         target->since = outside->now;
-    space->runs |= !target->blocked;
+    space->runs |= used;
     crn_target_look_at(target,
                        ran ? 0 : outside->now + (outside->now - target->since) / LOOK_SLEEPER);
 }

@@ -51,7 +51,7 @@ typedef struct crn_space {
     char name[16];       /* of the program, with its NUL */
     uint64_t run;        /* processor time at the last look, ns */
     bool ran;            /* it used processor time since the look before */
-    bool runs;           /* a thread of it ran at the last look */
+    bool runs;           /* the last look found that a thread of it had run */
     bool main_ended;     /* its first thread has ended; the others may run on */
     char *dump;      /* jitdump file that names code in no file, as the process sees it; or NULL */
     bool dump_noted; /* a note of the capture names `dump` */
