@@ -16,6 +16,8 @@ CAIRN = os.path.abspath(sys.argv[1])
 # A leak sanitizer looks, in a child, for threads that stayed with the parent, and complains.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
 os.environ["CAIRN_TEST_CPATH"] = sys.argv[2]
+with open(CAIRN, "rb") as binary:
+    HAS_SANITIZER = b"__asan_init" in binary.read()
 HEADER = 25  # of a long string, its final zero included
 TESTS = []
 
@@ -228,6 +230,8 @@ os.execute("prlimit --pid $PPID --as=unlimited")
 
 @test
 def what_is_lost_without_memory_is_said():
+    if HAS_SANITIZER: # its own memory does not fit into the limit
+        return
     for ending in ("", "os.execute('kill -9 $PPID')"):
         with open("program.lua", "w", encoding="utf-8") as file:
             file.write(STARVING + ending)

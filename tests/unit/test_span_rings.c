@@ -9,26 +9,29 @@
 #include "support/hostile.h"
 #include "support/span_readers.h"
 
-/* Fills the rest of the directory with lanes whose rings all share the same bytes, which are
- * zero. */
+/* Adds a directory with lanes whose rings all share the same bytes, which are zero. */
 static void repeat_ring(const char *path, uint64_t size)
 {
+    enum { LANES = 16 };
     crn_disk_header header;
-    crn_disk_directory directory;
-    uint32_t lane = 10;
+    crn_disk_directory last, added = {.count = 2 * LANES, .capacity = 2 * LANES};
+    crn_disk_chunk chunks[2 * LANES];
     void *nothing = calloc(size, 1);
     transfer(path, 0, &header, sizeof header, false);
     transfer(path, header.size, nothing, size, true);
-    transfer(path, header.directory, &directory, sizeof directory, false);
-    for (; directory.count + 2 <= directory.capacity; directory.count += 2, lane++) {
-        uint64_t at =
-            header.directory + sizeof directory + directory.count * sizeof(crn_disk_chunk);
-        crn_disk_chunk chunks[] = {
-            {.kind = CRN_SECTION_LANE, .lane = lane, .offset = header.size, .size = size},
-            {.kind = CRN_SECTION_SPAN_RING, .lane = lane, .offset = header.size, .size = size}};
-        transfer(path, at, chunks, sizeof chunks, true);
-    }
-    transfer(path, header.directory, &directory, sizeof directory, true);
+    for (uint32_t i = 0; i < 2 * LANES; i++)
+        chunks[i] = (crn_disk_chunk){.kind = i % 2 ? CRN_SECTION_SPAN_RING : CRN_SECTION_LANE,
+                                     .lane = 10 + i / 2,
+                                     .offset = header.size,
+                                     .size = size};
+    transfer(path, header.size + size, &added, sizeof added, true);
+    transfer(path, header.size + size + sizeof added, chunks, sizeof chunks, true);
+    uint64_t at = header.directory;
+    for (transfer(path, at, &last, sizeof last, false); last.next;
+         transfer(path, at, &last, sizeof last, false))
+        at = last.next;
+    last.next = header.size + size;
+    transfer(path, at, &last, sizeof last, true);
     free(nothing);
 }
 
