@@ -184,7 +184,7 @@ def _():
             assert outer.index(LOOP) == len(outer) - 2, outer
         else:
             assert LOOP not in outer, outer
-        assert path[:path.index("<module>")].count(LOOP) == 1, path
+        assert path[:path.index("main")].count(LOOP) == 1, path
         ways[way] += cost
     assert spun > 0.5 * total(report, "cpu"), spun
     for way, cost in ways.items():
