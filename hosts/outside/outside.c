@@ -141,12 +141,24 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
     return target;
 }
 
-/* Charges wall time to the thread's path, and what is owed to it. */
+/* Counts a gap of wall time as owed to the thread's path. */
+static void owe_wall(crn_outside *outside, crn_target *target, uint64_t amount)
+{
+    target->owed += amount;
+    outside->wall_squares += square_us(amount);
+}
+
+/* Charges what is owed. */
+static void pay_wall(crn_target *target)
+{
+    charge(target, CAIRN_METRIC_WALL, target->owed);
+    target->owed = 0;
+}
+
 static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amount)
 {
-    charge(target, CAIRN_METRIC_WALL, target->owed + amount);
-    target->owed = 0;
-    outside->wall_squares += square_us(amount);
+    owe_wall(outside, target, amount);
+    pay_wall(target);
 }
 
 /* Charges the wall time since the last look to a thread that sleeps on. To charge takes longer than
@@ -154,12 +166,9 @@ static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amoun
  * capture see it. */
 static void charge_sleep(crn_outside *outside, crn_target *target, uint64_t amount)
 {
-    if (target->owed + amount >= (outside->now - target->since) / 2) {
-        charge_wall(outside, target, amount);
-        return;
-    }
-    target->owed += amount;
-    outside->wall_squares += square_us(amount);
+    owe_wall(outside, target, amount);
+    if (target->owed >= (outside->now - target->since) / 2)
+        pay_wall(target);
 }
 
 /* Charges time without a core; the first charge adds the metric. */
