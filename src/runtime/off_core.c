@@ -263,6 +263,14 @@ static void begin(cairn_lane *lane, crn_core_watch *off, pid_t thread)
     note_source(lane->profile, off);
 }
 
+static void stop_watching(crn_core_watch *off)
+{
+    crn_switches_close(off->switches);
+    crn_switches_close(off->wakes);
+    off->switches = off->wakes = NULL;
+    off->thread = 0;
+}
+
 static void end(const looker *looker, crn_core_watch *off)
 {
     bool lost = false;
@@ -272,10 +280,7 @@ static void end(const looker *looker, crn_core_watch *off)
     uint64_t now = crn_clock_monotonic();
     if (off->open)
         complete(off, &(crn_disk_off_core){.end = now, .waiting = now - off->open->begin});
-    crn_switches_close(off->switches);
-    crn_switches_close(off->wakes);
-    off->switches = off->wakes = NULL;
-    off->thread = 0;
+    stop_watching(off);
 }
 
 static crn_core_watch *make(cairn_lane *lane)
@@ -284,6 +289,7 @@ static crn_core_watch *make(cairn_lane *lane)
     crn_stream_plan plan = {.kind = CRN_SECTION_OFF_CORE,
                             .lane = lane->number,
                             .chunk_size = CHUNK * sizeof(crn_disk_off_core),
+                            .most = CRN_STREAM_CHUNKS * CHUNK * sizeof(crn_disk_off_core),
                             .ahead = 1};
     if (off && !crn_stream_open(&off->space, &lane->profile->capture, &plan)) {
         crn_free(off);
@@ -382,14 +388,23 @@ bool crn_off_core_start(cairn_profile *profile)
     return crn_helper_start_apart(&profile->off_core, "cairn-switches", file, run, profile);
 }
 
+void crn_off_core_rewind(cairn_lane *lane)
+{
+    crn_core_watch *off = lane->off_core;
+    if (!off)
+        return;
+    stop_watching(off);
+    off->next = off->end = off->open = NULL;
+    crn_stream_rewind(&off->space);
+}
+
 void crn_off_core_free(cairn_lane *lane)
 {
     crn_core_watch *off = lane->off_core;
     lane->off_core = NULL;
     if (!off)
         return;
-    crn_switches_close(off->switches);
-    crn_switches_close(off->wakes);
+    stop_watching(off);
     crn_stream_close(&off->space);
     crn_free(off);
 }

@@ -12,6 +12,10 @@
  * crn_helper_stop(&profile->off_core), before lanes are closed. */
 bool crn_off_core_start(cairn_profile *profile);
 
+/* Drops the entries of a lane, and what is known of its thread: the next period begins without
+ * them. Call it while the off-core thread does not run. */
+void crn_off_core_rewind(cairn_lane *lane);
+
 /* Frees the thread's data about a lane, after the thread has ended. */
 void crn_off_core_free(cairn_lane *lane);
 

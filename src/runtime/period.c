@@ -4,8 +4,8 @@
  * leaves a capture of its own.
  *
  * One profile, in memory, serves all periods, so blocks, contexts and strands keep their numbers
- * and addresses, and memory grows with the number of periods by the times off core alone. A period
- * begins with figures of 0, and each thread with an empty stack. A helper thread, which lives as
+ * and addresses, and memory does not grow with the number of periods. A period begins with figures
+ * of 0, and each thread with an empty stack. A helper thread, which lives as
  * long as the period, writes the capture at its end.
  */
 #include <errno.h>

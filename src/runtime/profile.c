@@ -243,6 +243,9 @@ bool crn_profile_begin_again(cairn_profile *profile)
     header->stopped_by = CAIRN_OK;
     header->started_unix_ns = crn_clock_realtime();
     header->first = crn_profile_read_moment(profile);
+    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    for (; lane; lane = lane->next)
+        crn_off_core_rewind(lane);
     cairn_profile_reset(profile);
     cairn_profile_enable(profile);
     return start_threads(profile) == CAIRN_OK;

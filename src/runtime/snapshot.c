@@ -87,21 +87,6 @@ static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
     crn_free(bytes.data);
 }
 
-/* Copies the times off core, but not those before the capture's first moment, which are of earlier
- * periods (period.c). Keeps empty ones: they say from when on a thread is recorded. */
-static void copy_off_core(copying *c, uint32_t lane)
-{
-    crn_bytes bytes = take(c, CRN_SECTION_OFF_CORE, lane, 0, c->reader.file_size);
-    crn_disk_off_core *entries = (crn_disk_off_core *)(void *)bytes.data;
-    uint64_t most = bytes.size / sizeof *entries, count = 0;
-    for (uint64_t i = 0; i < most && entries[i].begin; i++)
-        if (!entries[i].end || entries[i].end == entries[i].begin ||
-            entries[i].end >= c->reader.header.first.monotonic_ns)
-            entries[count++] = entries[i];
-    put(c, CRN_SECTION_OFF_CORE, lane, 0, bytes.data, count * sizeof *entries);
-    crn_free(bytes.data);
-}
-
 /* Copies the moments of samples up to the first whose context the copy lacks: the program has made
  * it since the lane's header was read. Leaves out samples of earlier periods, but no change of
  * threads. `used`: number of the copy's next record. */
@@ -172,7 +157,7 @@ static void copy_lane(copying *c, uint32_t lane)
         copy_stream(c, CRN_SECTION_DETAILS, lane);
         copy_stream(c, CRN_SECTION_SPAN_RING, lane);
         copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
-        copy_off_core(c, lane);
+        copy_stream(c, CRN_SECTION_OFF_CORE, lane);
         copy_samples(c, lane, disk.used);
         if (!old) {
             copy_stream(c, CRN_SECTION_HISTOGRAMS, lane);

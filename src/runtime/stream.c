@@ -193,6 +193,13 @@ char *crn_stream_take_alone(crn_stream *stream)
     return crn_stream_take(stream);
 }
 
+void crn_stream_rewind(crn_stream *stream)
+{
+    for (uint64_t i = 0; i < stream->taken; i++)
+        memset(stream->chunks[i], 0, stream->identity.size);
+    __atomic_store_n(&stream->taken, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- open and close ---- */
 
 /* Returns how many whole chunks fit in `bytes`, at least 1. */

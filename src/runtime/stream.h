@@ -66,6 +66,10 @@ char *crn_stream_take(crn_stream *stream);
  * first. Preserves errno. Thread: the writer. */
 char *crn_stream_take_alone(crn_stream *stream);
 
+/* Clears the chunks that were taken: the section begins anew in them. For a stream that is no ring
+ * and has at most CRN_STREAM_CHUNKS chunks. Thread: the writer, while none prepares. */
+void crn_stream_rewind(crn_stream *stream);
+
 /* Raises the number of chunks to keep ready: to the number that the writer takes in a tenth of a
  * second, or to twice the present number if the writer took more than half of that since the last
  * call. `now`: CLOCK_MONOTONIC, ns. Thread: the preparing one, also of the next three functions. */

@@ -261,6 +261,27 @@ static void a_period_has_its_own_times_without_a_core(void **state)
     setup_close(&s);
 }
 
+/* Each period stores its times off core where the one before had its own. */
+static void periods_reuse_the_space_of_times_without_a_core(void **state)
+{
+    (void)state;
+    enum { PERIODS = 10, SLEEPS = 1500, CHUNK = 16384 };
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.off_core = true;
+    uint64_t first = 0;
+    setup s = setup_open(&options, BLOCKS);
+    for (int period = 0; period < PERIODS; period++) {
+        for (int i = 0; i < SLEEPS; i++)
+            usleep(20);
+        cairn_profile_disable(s.profile);
+        crn_profile_stop_threads(s.profile);
+        first = first ?: s.profile->capture.end;
+        assert_true(crn_profile_begin_again(s.profile));
+    }
+    assert_in_range(s.profile->capture.end, first, first + 6 * CHUNK);
+    setup_close(&s);
+}
+
 /* Samples of the period before are in its own capture. */
 static void a_period_has_its_own_samples(void **state)
 {
@@ -579,6 +600,7 @@ int main(void)
         cmocka_unit_test(without_switches_they_are_estimated),
         cmocka_unit_test(snapshots_have_the_times_without_a_core),
         cmocka_unit_test(a_period_has_its_own_times_without_a_core),
+        cmocka_unit_test(periods_reuse_the_space_of_times_without_a_core),
         cmocka_unit_test(a_period_has_its_own_samples),
         cmocka_unit_test(the_kernel_says_that_switches_are_missing),
         cmocka_unit_test(lost_switches_are_estimated),
