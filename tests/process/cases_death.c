@@ -174,6 +174,7 @@ CASE(is_killed, LATE | ONE_UNDER_WAY)
 
 CASE(is_interrupted, LATE | ONE_UNDER_WAY)
 {
+    signal(SIGINT, SIG_DFL); /* a shell's background job inherits that it is ignored */
     begin();
     signal_parent_soon(SIGINT);
     checked();
