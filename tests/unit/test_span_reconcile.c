@@ -114,6 +114,7 @@ static void record(const cairn_options *options, bool hand_off)
 
 typedef struct sums {
     uint64_t count[BLOCKS + 1], total[BLOCKS + 1], self[BLOCKS + 1];
+    bool promised; /* of contexts: the sampling thread has promised time on the lane */
 } sums;
 
 static crn_bytes section(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
@@ -150,6 +151,7 @@ static bool add_contexts(const crn_reader *reader, uint32_t lane, sums *sums)
     const crn_link *link = (const crn_link *)(void *)(links.data + sizeof *disk);
     const cairn_priv_record *record = (const cairn_priv_record *)(void *)records.data;
     bool whole = !disk->spans_dropped;
+    sums->promised = disk->promises_changed != 0;
     assert_int_equal(disk->misuses, 0);
     for (uint64_t r = CRN_RECORD_ROOT + 1; r < disk->used; r++) {
         sums->count[link[r].block] += record[r].calls;
@@ -175,7 +177,9 @@ static void add_histograms(const crn_reader *reader, uint32_t lane, sums *sums)
 
 /* `from`: the first block whose time no frame without a span has. How many spans were compared:
  * none of lanes that dropped some, as they do where the thread that prepares space does not get to
- * run. */
+ * run. No exact times of lanes with promises: if a thread loses its core within the event that
+ * begins a span, for as long as a blocked thread waits, the promise is the caller's
+ * (docs/SAMPLING.md, "Blocked contexts"). */
 static uint64_t compare(const char *path, uint32_t from, bool exact)
 {
     crn_reader reader;
@@ -186,6 +190,8 @@ static uint64_t compare(const char *path, uint32_t from, bool exact)
         sums by_span = {0}, by_context = {0}, by_histogram = {0};
         add_spans(&reader, lane, &by_span);
         if (!add_contexts(&reader, lane, &by_context))
+            continue;
+        if (exact && by_context.promised)
             continue;
         add_histograms(&reader, lane, &by_histogram);
         for (uint32_t b = 1; b <= BLOCKS; b++) {
