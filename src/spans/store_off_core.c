@@ -18,8 +18,8 @@ static uint32_t lane_of(const crn_span_store *store, uint32_t number)
 }
 
 /* Adds an entry. Clamps its times to its period, which those of a damaged file may exceed. An entry
- * without an end is a wait up to the last moment in the capture. */
-static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
+ * without an end is a wait up to the last moment in the capture. Returns true if it has an end. */
+static bool add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_core *disk,
                 uint64_t last)
 {
     crn_span_store *store = opening->store;
@@ -36,6 +36,16 @@ static void add(crn_store_opening *opening, uint32_t lane, const crn_disk_off_co
         end && disk->waiting < length - entry.ready ? disk->waiting : length - entry.ready;
     CRN_GROW(store->off_core, store->off_core_count, opening->off_core_room);
     store->off_core[store->off_core_count++] = entry;
+    return end != 0;
+}
+
+/* Ends an entry without an end where the next one begins: it ended while the capture was copied. */
+static void end_before(crn_off_core *open, const crn_off_core *next)
+{
+    if (next->begin < open->begin || next->begin >= open->end)
+        return;
+    open->end = next->begin;
+    open->waiting = open->end - open->begin;
 }
 
 static int compare_begins(const void *left, const void *right)
@@ -51,14 +61,20 @@ bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane)
     const crn_disk_header *header = &opening->reader->header;
     uint64_t last = crn_store_monotonic(opening, header->last[header->moments & 1].monotonic_ns);
     uint32_t first = store->off_core_count;
+    bool open = false; /* the entry before has no end */
     if (!crn_store_section(opening, CRN_SECTION_OFF_CORE, lane, sizeof(crn_disk_off_core), &parts))
         return false;
     for (uint64_t i = 0; i < parts->count; i++) {
         const crn_disk_off_core *entries = (const void *)parts->parts[i].data;
         uint64_t most = UINT32_MAX - (uint64_t)1 - store->off_core_count, at = 0;
         most = parts->parts[i].count < most ? parts->parts[i].count : most;
-        while (at < most && __atomic_load_n(&entries[at].begin, __ATOMIC_ACQUIRE))
-            add(opening, lane, &entries[at++], last);
+        while (at < most && __atomic_load_n(&entries[at].begin, __ATOMIC_ACQUIRE)) {
+            bool ended = add(opening, lane, &entries[at++], last);
+            crn_off_core *added = &store->off_core[store->off_core_count - 1];
+            if (open)
+                end_before(added - 1, added);
+            open = !ended;
+        }
         if (at < parts->parts[i].count)
             break;
     }

@@ -34,6 +34,7 @@ typedef struct change {
         cairn_priv_span span;
         crn_disk_detail detail;
         crn_disk_histogram histogram;
+        crn_disk_off_core off_core;
         crn_disk_block block;
         crn_disk_key key;
     } item;
