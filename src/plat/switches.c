@@ -159,16 +159,19 @@ static bool understand(const record *record, crn_switch *next)
 bool crn_switches_are_full(const crn_switches *switches)
 {
     enum { LARGEST = 128 }; /* bytes of a record */
-    uint64_t head = __atomic_load_n(&switches->page.data_head, __ATOMIC_ACQUIRE);
-    return head - switches->page.data_tail > RING - LARGEST;
+    return crn_switches_end(switches) - switches->page.data_tail > RING - LARGEST;
 }
 
-bool crn_switches_next(crn_switches *switches, crn_switch *next)
+uint64_t crn_switches_end(const crn_switches *switches)
+{
+    return __atomic_load_n(&switches->page.data_head, __ATOMIC_ACQUIRE);
+}
+
+bool crn_switches_next(crn_switches *switches, uint64_t end, crn_switch *next)
 {
     bool found = false;
-    uint64_t head = __atomic_load_n(&switches->page.data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = switches->page.data_tail;
-    while (!found && tail < head) {
+    while (!found && tail < end) {
         record record = {.at = 0};
         copy_from(switches, tail, &record.header, sizeof record.header);
         size_t size = record.header.size;

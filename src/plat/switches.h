@@ -41,7 +41,12 @@ void crn_switches_close(crn_switches *switches);
  * last record may be missing. */
 bool crn_switches_are_full(const crn_switches *switches);
 
-/* Takes the next switch. Returns false if no switch is left to read. One caller at a time. */
-bool crn_switches_next(crn_switches *switches, crn_switch *next);
+/* Returns how far the kernel has written. Whoever reads wake-ups after this call finds the wake-up
+ * of each switch before this end: the kernel records a wake-up first. */
+uint64_t crn_switches_end(const crn_switches *switches);
+
+/* Takes the next switch before `end`. Returns false if no switch is left to read. One caller at a
+ * time. */
+bool crn_switches_next(crn_switches *switches, uint64_t end, crn_switch *next);
 
 #endif

@@ -27,6 +27,14 @@ enum {
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 
+/* What is read of a thread in a look, before the wake-ups by all threads are. */
+typedef struct reading {
+    bool valid;
+    uint64_t at;         /* CLOCK_MONOTONIC, ns */
+    uint64_t cpu, ready; /* processor and ready time of the thread up to `at`, ns */
+    uint64_t end;        /* end of the switches that are read in this look: of all up to `at` */
+} reading;
+
 /* The off-core thread's state for one lane: the lane's thread, and its entries. */
 typedef struct crn_core_watch {
     crn_stream space;
@@ -36,6 +44,7 @@ typedef struct crn_core_watch {
     pid_t thread;            /* id of the thread to look at; 0: no thread */
     crn_switches *switches;  /* context switches of the thread; NULL: not available */
     crn_switches *wakes;     /* wake-ups by the thread; NULL: not available */
+    reading reading;
     /* CLOCK_MONOTONIC, ns: */
     uint64_t left;                  /* when the thread lost its core; 0: it has a core */
     uint64_t looked;                /* moment of the last look */
@@ -56,6 +65,7 @@ typedef struct wake {
 /* State of the off-core thread. */
 typedef struct looker {
     cairn_profile *profile;
+    cairn_lane *lanes;   /* the lanes of this look */
     uint64_t wake_count; /* number of wake-ups so far */
     wake wakes[WAKES];   /* the newest, indexed by number modulo WAKES */
 } looker;
@@ -135,10 +145,18 @@ static void flush(crn_core_watch *off)
     off->count = 0;
 }
 
+/* Returns where the entry of a thread without a core begins. Up to `told`, an earlier look may have
+ * estimated the time, or the thread was not recorded. */
+static uint64_t begin_of_entry(const crn_core_watch *off)
+{
+    return off->left > off->told ? off->left : off->told;
+}
+
 static void show_open(crn_core_watch *off, uint64_t now)
 {
-    if (off->left && !off->open && now > off->left + SHOW_NS)
-        off->open = put(off, &(crn_disk_off_core){.begin = off->left});
+    uint64_t from = begin_of_entry(off);
+    if (off->left && !off->open && now > from + SHOW_NS)
+        off->open = put(off, &(crn_disk_off_core){.begin = from});
 }
 
 /* ---- switches ---- */
@@ -157,8 +175,7 @@ static const wake *find_wake(const looker *looker, pid_t thread, uint64_t from, 
 /* Adds an entry for the time without a core up to `until`. */
 static void add(const looker *looker, crn_core_watch *off, uint64_t until)
 {
-    /* An earlier look may have estimated the time up to `told`. */
-    uint64_t from = off->left > off->told ? off->left : off->told;
+    uint64_t from = begin_of_entry(off);
     if (until <= from)
         return;
     crn_disk_off_core entry = {.begin = from, .end = until};
@@ -182,7 +199,7 @@ static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
     crn_switch next;
     bool any = false;
     *lost |= crn_switches_are_full(off->switches);
-    while (crn_switches_next(off->switches, &next)) {
+    while (crn_switches_next(off->switches, off->reading.end, &next)) {
         any = true;
         if (next.kind == CRN_SWITCH_LOST) {
             *lost = true;
@@ -196,36 +213,69 @@ static bool read_switches(const looker *looker, crn_core_watch *off, bool *lost)
     return any;
 }
 
-static void read_wakes(looker *looker, const cairn_lane *lane)
+static void read_wakes_by(looker *looker, const cairn_lane *lane)
 {
     crn_switch next;
-    while (crn_switches_next(lane->off_core->wakes, &next))
+    uint64_t end = crn_switches_end(lane->off_core->wakes);
+    while (crn_switches_next(lane->off_core->wakes, end, &next))
         if (next.kind == CRN_SWITCH_WOKE)
             looker->wakes[looker->wake_count++ % WAKES] =
                 (wake){next.at, next.woken, next.itself ? lane->number + 1 : 0};
 }
 
+static void read_wakes(looker *looker)
+{
+    for (const cairn_lane *lane = looker->lanes; lane; lane = lane->next)
+        if (lane->off_core && lane->off_core->wakes)
+            read_wakes_by(looker, lane);
+}
+
+/* Reads the thread's clocks, and then the end of its switches. Reads the clocks again if this
+ * thread lost its core in between, as they would then not be of one moment. */
+static void read_clocks(crn_core_watch *off)
+{
+    enum { TRIES = 4 };
+    reading *its = &off->reading;
+    for (int i = 0; i < TRIES && (i == 0 || crn_clock_monotonic() - its->at > LEAST_NS); i++) {
+        its->at = crn_clock_monotonic();
+        its->valid = crn_thread_time(crn_thread_clock(off->thread), &its->cpu) &&
+                     crn_thread_ready_time(off->thread, &its->ready);
+    }
+    its->end = off->switches ? crn_switches_end(off->switches) : 0;
+}
+
 /* ---- estimates ---- */
 
-/* Writes an entry for the time since the last look, estimated from the thread's processor and ready
- * time. Returns false, without an entry, if the thread has waited all the time. */
-static bool estimate(crn_core_watch *off, uint64_t now, uint64_t cpu, uint64_t ready)
+/* Returns as much of the owed ready time as there is space for, and owes the rest to later entries:
+ * the kernel counts ready time when it is over, which may be after its entry was written. */
+static uint64_t pay(crn_core_watch *off, uint64_t most)
 {
-    uint64_t ran = cpu - off->cpu, waited = ready - off->ready;
+    uint64_t owed = off->owed > 0 ? (uint64_t)off->owed : 0, paid = owed < most ? owed : most;
+    off->owed -= (int64_t)paid;
+    return paid;
+}
+
+/* Writes an entry for the time since the last look, estimated from the thread's processor time and
+ * the ready time that is owed. Returns false, without an entry, if the thread has waited all the
+ * time. */
+static bool estimate(crn_core_watch *off)
+{
+    const reading *its = &off->reading;
+    uint64_t ran = its->cpu - off->cpu;
     uint64_t from = off->left ? off->left : off->looked;
     from = from > off->told ? from : off->told; /* the last look may have read switches after its
                                                    `looked` */
-    if (!ran && !waited) {                      /* it has waited since `from` */
+    if (!ran && its->ready == off->ready) {     /* it has waited since `from` */
         off->left = from;
         return false;
     }
-    uint64_t length = now > from ? now - from : 0;
+    uint64_t length = its->at > from ? its->at - from : 0;
     uint64_t away = length > ran ? length - ran : 0;
     off->left = 0;
     if (away < LEAST_NS && !off->open)
         return true;
-    waited = waited < away ? waited : away;
-    write_entry(off, &(crn_disk_off_core){from, now, away - waited, waited, 0, 0});
+    uint64_t ready = pay(off, away);
+    write_entry(off, &(crn_disk_off_core){from, its->at, away - ready, ready, 0, 0});
     return true;
 }
 
@@ -271,11 +321,14 @@ static void stop_watching(crn_core_watch *off)
     off->thread = 0;
 }
 
-static void end(const looker *looker, crn_core_watch *off)
+static void end(looker *looker, crn_core_watch *off)
 {
     bool lost = false;
-    if (off->switches)
+    if (off->switches) {
+        off->reading.end = crn_switches_end(off->switches);
+        read_wakes(looker);
         read_switches(looker, off, &lost);
+    }
     flush(off);
     uint64_t now = crn_clock_monotonic();
     if (off->open)
@@ -298,68 +351,75 @@ static crn_core_watch *make(cairn_lane *lane)
     return off;
 }
 
-/* Returns the watch of the lane, which it begins anew if the lane has another owner than before.
- * Returns NULL if the lane has no owner. */
-static crn_core_watch *following(const looker *looker, cairn_lane *lane)
+/* Begins the lane's watch anew if the lane has another owner than before. */
+static void follow(looker *looker, cairn_lane *lane)
 {
     clockid_t clock = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
     pid_t thread = __atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED);
     if (!lane->off_core && clock)
         lane->off_core = make(lane);
     crn_core_watch *off = lane->off_core;
-    if (!off)
-        return NULL;
-    if (off->thread && (!clock || off->thread != thread))
+    if (off && off->thread && (!clock || off->thread != thread))
         end(looker, off);
-    if (clock && !off->thread)
+    if (off && clock && !off->thread)
         begin(lane, off, thread);
-    return off->thread ? off : NULL;
 }
 
 /* Looks at a thread. Returns true if it ran since the last look. */
 static bool look_at(const looker *looker, crn_core_watch *off)
 {
-    uint64_t cpu, ready, now = crn_clock_monotonic();
+    const reading *its = &off->reading;
     uint64_t before = off->left;
+    int64_t owed = off->owed + (int64_t)(its->ready - off->ready);
     bool lost = !off->switches, any = false;
-    if (!crn_thread_time(crn_thread_clock(off->thread), &cpu) ||
-        !crn_thread_ready_time(off->thread, &ready))
+    if (!its->valid)
         return false;
-    if (off->switches) {
-        off->owed += (int64_t)(ready - off->ready);
+    off->owed = owed;
+    if (off->switches)
         any = read_switches(looker, off, &lost);
-    }
     if (lost) {
         uint64_t left = off->left; /* as the last switch read says */
         off->count = 0;
-        off->owed = 0;
+        off->owed = owed;
         off->left = before;
-        any = estimate(off, now, cpu, ready);
+        any = estimate(off);
         if (off->switches)
-            off->left = !left ? 0 : !any ? off->left : now > off->told ? now : off->told;
+            off->left = !left ? 0 : !any ? off->left : its->at > off->told ? its->at : off->told;
     } else {
         flush(off);
     }
-    show_open(off, now);
-    off->looked = now;
-    off->cpu = cpu;
-    off->ready = ready;
+    show_open(off, its->at);
+    off->looked = its->at;
+    off->cpu = its->cpu;
+    off->ready = its->ready;
     return any;
 }
 
-/* Looks at all threads. Reads the wake-ups first: they explain the threads' waits. Returns true if
- * a thread ran. */
+static bool is_followed(const cairn_lane *lane)
+{
+    return lane->off_core && lane->off_core->thread;
+}
+
+/* Looks at all threads that are followed. Reads the wake-ups first, and then only switches from
+ * before: the wake-ups explain the threads' waits. Returns true if a thread ran. */
 static bool look(looker *looker)
 {
     bool any = false;
-    cairn_lane *first = __atomic_load_n(&looker->profile->lanes, __ATOMIC_ACQUIRE);
-    for (cairn_lane *lane = first; lane; lane = lane->next)
-        if (following(looker, lane) && lane->off_core->wakes)
-            read_wakes(looker, lane);
-    for (cairn_lane *lane = first; lane; lane = lane->next)
-        if (lane->off_core && lane->off_core->thread)
+    for (const cairn_lane *lane = looker->lanes; lane; lane = lane->next)
+        if (is_followed(lane))
+            read_clocks(lane->off_core);
+    read_wakes(looker);
+    for (const cairn_lane *lane = looker->lanes; lane; lane = lane->next)
+        if (is_followed(lane))
             any |= look_at(looker, lane->off_core);
     return any;
+}
+
+static void follow_all(looker *looker)
+{
+    looker->lanes = __atomic_load_n(&looker->profile->lanes, __ATOMIC_ACQUIRE);
+    for (cairn_lane *lane = looker->lanes; lane; lane = lane->next)
+        follow(looker, lane);
 }
 
 static void *run(void *data)
@@ -371,11 +431,10 @@ static void *run(void *data)
         return NULL;
     looker->profile = profile;
     do {
+        follow_all(looker);
         gap = look(looker) ? LOOK_NS : gap * 2 < LOOK_MOST_NS ? gap * 2 : LOOK_MOST_NS;
     } while (crn_helper_wait(&profile->off_core, crn_clock_monotonic() + gap));
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        if (lane->off_core && lane->off_core->thread)
-            look_at(looker, lane->off_core);
+    look(looker);
     crn_free(looker);
     return NULL;
 }
