@@ -123,7 +123,7 @@ def main():
             file.write(native())
         with open("program.lua", "w", encoding="utf-8") as file:
             file.write(LUA)
-        subprocess.run([*os.environ.get("CC", "cc").split(), "-O1", "-o", "program", "program.c"],
+        subprocess.run([*os.environ.get("CC", "cc").split(), "-O0", "-o", "program", "program.c"],
                        check=True)
         for number, program in enumerate(["./program", "program.lua"], 1):
             name = f"{number} - {program} while its disk fills up"
