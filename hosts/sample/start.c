@@ -26,6 +26,7 @@ enum {
     CHILD_NS = 2000000,       /* before the first look in a child of fork: most call exec at once */
     PERIOD_LEAST = 10000,     /* ns */
     PERIOD_USUAL = 1000000,   /* ns */
+    STACK_LEAST = 256 * 1024, /* bytes */
     END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
@@ -216,9 +217,26 @@ static bool join_collector(const struct timespec *limit)
     return pthread_timedjoin_np(kept ? collector.keeper : collector.thread, NULL, limit) == 0;
 }
 
+/* Starts a thread whose stack has STACK_LEAST bytes; with `for_program`, as many as the program's
+ * threads have, if that is more. The program may have chosen smaller stacks, or a scheduling
+ * policy, as the default of its threads. */
+static bool start_thread(pthread_t *thread, bool for_program, void *(*run)(void *), void *data)
+{
+    pthread_attr_t attributes;
+    size_t size = 0;
+    pthread_attr_init(&attributes);
+    if (for_program)
+        pthread_attr_getstacksize(&attributes, &size);
+    pthread_attr_setstacksize(&attributes, size > STACK_LEAST ? size : STACK_LEAST);
+    bool started = pthread_create(thread, &attributes, run, data) == 0;
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* The keeper may become the thread that runs the program's exit handlers. */
 static void start_keeper(const sigset_t *mask)
 {
-    bool started = pthread_create(&collector.keeper, NULL, keep, (void *)mask) == 0;
+    bool started = start_thread(&collector.keeper, true, keep, (void *)mask);
     pthread_mutex_lock(&collector.lock);
     if (!started)
         collector.keeps = KEEPER_FAILED;
@@ -242,7 +260,7 @@ static void begin(void)
     collector.keeps = KEEPER_STARTS;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
     collector.process = getpid();
-    collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
+    collector.running = start_thread(&collector.thread, false, collect, NULL);
     if (collector.running) {
         start_keeper(&before);
         leave_files();

@@ -45,7 +45,16 @@ static void work(uint64_t ms)
             sink += i;
 }
 
-/* The same with no system call, for programs that may make none. */
+static void recurse(int depth)
+{
+    if (depth)
+        recurse(depth - 1);
+    else
+        work(60);
+    sink++; /* no tail call */
+}
+
+/* Like `work`, with no system call, for programs that may make none. */
 static void count(unsigned long turns)
 {
     for (unsigned long i = 0; i < turns; i++)
@@ -110,6 +119,30 @@ static void tiny(void)
             fail("pthread_create");
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
+}
+
+/* Threads get small stacks by default: Cairn's must not. Its threads begin anew in children of fork
+ * and after changes of the user. */
+static void small_stacks(void)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    if (pthread_setattr_default_np(&attributes) != 0)
+        fail("pthread_setattr_default_np");
+    for (int i = 0; i < 4; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            recurse(200);
+            exit(3);
+        }
+        if (waitpid(child, &status, 0) != child || status != 3 << 8)
+            fail("small stacks: child");
+    }
+    if (geteuid() == 0 && (seteuid(65534) != 0 || seteuid(0) != 0))
+        fail("seteuid");
+    recurse(200);
 }
 
 /* Returns the size of the process's address space, in bytes. */
@@ -500,6 +533,7 @@ static const struct {
     void (*run)(void);
 } parts[] = {{"stacks", stacks},
              {"tiny", tiny},
+             {"small-stacks", small_stacks},
              {"last", last},
              {"forks", forks},
              {"vforks", vforks},

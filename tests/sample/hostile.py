@@ -64,6 +64,7 @@ def part(name, title, function, *options):
 
 part("stacks", "threads ask for their stack's bounds as they begin", "main")
 part("tiny", "the smallest stacks, and alternate ones that go away", "work")
+part("small-stacks", "a program whose threads have the smallest stacks by default", "recurse")
 part("last", "the first thread ends; the process ends with its last thread", "end_last")
 part("forks", "forks and vforks of several threads while others allocate", "main")
 part("vforks", "vfork and exec", "main")
