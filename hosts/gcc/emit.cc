@@ -13,6 +13,8 @@
  */
 #include "plugin.h"
 
+#include "stor-layout.h"
+
 /* clang-format off */
 /* Loads the thread's strand. STRAND_OR goes to a label further down, STRAND to label 1, if the
  * thread has none. */
@@ -404,4 +406,38 @@ gimple *crn_emit_restore(tree height)
     bool jumped_to = cfun->calls_setjmp || cfun->has_nonlocal_label;
     return call_with_height(jumped_to ? "cairn_priv_call_guard" : "cairn_priv_call_restore",
                             height);
+}
+
+/* ---- marks of counted functions ---- */
+
+/* A variable of the type crn_mark. It is volatile, so that its value survives jumps. */
+tree crn_mark_make(void)
+{
+    tree type = make_node(RECORD_TYPE), fields = NULL_TREE;
+    for (const char *name : {"saved", "height"}) {
+        tree field = build_decl(BUILTINS_LOCATION, FIELD_DECL, get_identifier(name),
+                                long_long_integer_type_node);
+        DECL_CHAIN(field) = fields;
+        fields = field;
+    }
+    finish_builtin_struct(type, "crn_mark", fields, NULL_TREE);
+    tree made = create_tmp_var(type, "cairn_mark");
+    TREE_THIS_VOLATILE(made) = 1;
+    TREE_SIDE_EFFECTS(made) = 1;
+    return made;
+}
+
+gimple *crn_emit_mark(tree mark)
+{
+    tree function = function_of("cairn_priv_call_mark", TREE_TYPE(mark), NULL_TREE, NULL_TREE);
+    gcall *call = gimple_build_call(function, 0);
+    gimple_call_set_lhs(call, mark);
+    return call;
+}
+
+gimple *crn_emit_return(tree mark)
+{
+    tree function =
+        function_of("cairn_priv_call_return", void_type_node, TREE_TYPE(mark), NULL_TREE);
+    return gimple_build_call(function, 1, mark);
 }

@@ -28,6 +28,20 @@ bool crn_must_stay(gcall *call)
            gimple_call_builtin_p(call, BUILT_IN_POSIX_MEMALIGN);
 }
 
+bool crn_arrives_without_return(basic_block block)
+{
+    if (bb_has_eh_pred(block))
+        return true;
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        glabel *label = dyn_cast<glabel *>(gsi_stmt(i));
+        if (!label)
+            return gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_SETJMP_RECEIVER);
+        if (DECL_NONLOCAL(gimple_label_label(label)))
+            return true;
+    }
+    return false;
+}
+
 namespace {
 
 typedef auto_vec<gcall *> call_list;
@@ -111,6 +125,47 @@ void put_before(gimple_stmt_iterator place, gimple *statement, const char *what)
         gsi_insert_before(&place, statement, GSI_SAME_STMT);
 }
 
+/* Inserts what `make` makes before a call that returns twice (setjmp), on paths that do not come
+ * from a jump. It must run before the call, because a signal handler may jump as soon as setjmp has
+ * stored the registers, before setjmp returns. */
+template <typename maker> void put_before_setjmp(gimple_stmt_iterator place, maker make)
+{
+    basic_block block = gsi_bb(place);
+    if (gsi_stmt(place) != first_stmt(block)) {
+        gsi_insert_before(&place, make(), GSI_SAME_STMT);
+        return;
+    }
+    edge into;
+    edge_iterator edges;
+    FOR_EACH_EDGE(into, edges, block->preds)
+    if (!(into->flags & EDGE_COMPLEX))
+        gsi_insert_on_edge(into, make());
+}
+
+/* Inserts a statement after a call that returns twice. Both returns reach it. */
+void put_after_setjmp(gimple_stmt_iterator place, gimple *statement)
+{
+    if (!stmt_ends_bb_p(gsi_stmt(place))) {
+        gsi_insert_after(&place, statement, GSI_SAME_STMT);
+        return;
+    }
+    edge on = find_fallthru_edge(gsi_bb(place)->succs);
+    if (on)
+        gsi_insert_on_edge(on, statement);
+}
+
+template <typename before_maker, typename after_maker>
+void put_around_setjmp(basic_block block, before_maker before, after_maker after)
+{
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+        if (!call || !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
+            continue;
+        put_before_setjmp(i, before);
+        put_after_setjmp(i, after());
+    }
+}
+
 class insertion {
   public:
     explicit insertion(tree function)
@@ -141,8 +196,6 @@ class insertion {
     void leave_into_tails();
     void leave_by_returns();
     void restore_block(basic_block block);
-    void restore_before(gimple_stmt_iterator place);
-    void restore_after(gimple_stmt_iterator place);
     void restore();
 };
 
@@ -208,66 +261,18 @@ void insertion::restore_block(basic_block block)
         put_before(place, marker(CRN_MARKER_RESTORE), "restore");
 }
 
-/* Inserts a restore, which adds the second guard (restore.c), before a call that returns twice
- * (setjmp), on paths that do not come from a jump. The guard must be there before the call, because
- * a signal handler may jump as soon as setjmp has stored the registers, before setjmp returns. */
-void insertion::restore_before(gimple_stmt_iterator place)
-{
-    basic_block block = gsi_bb(place);
-    if (gsi_stmt(place) != first_stmt(block)) {
-        gsi_insert_before(&place, marker(CRN_MARKER_RESTORE), GSI_SAME_STMT);
-        return;
-    }
-    edge into;
-    edge_iterator edges;
-    FOR_EACH_EDGE(into, edges, block->preds)
-    if (!(into->flags & EDGE_COMPLEX))
-        gsi_insert_on_edge(into, marker(CRN_MARKER_RESTORE));
-}
-
-/* Inserts a restore after a call that returns twice. Both returns reach it. */
-void insertion::restore_after(gimple_stmt_iterator place)
-{
-    if (!stmt_ends_bb_p(gsi_stmt(place))) {
-        gsi_insert_after(&place, marker(CRN_MARKER_RESTORE), GSI_SAME_STMT);
-        return;
-    }
-    edge on = find_fallthru_edge(gsi_bb(place)->succs);
-    if (on)
-        gsi_insert_on_edge(on, marker(CRN_MARKER_RESTORE));
-}
-
-/* Returns true for landing pads, and for blocks that other functions jump to. */
-bool arrives_without_return(basic_block block)
-{
-    if (bb_has_eh_pred(block))
-        return true;
-    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
-        glabel *label = dyn_cast<glabel *>(gsi_stmt(i));
-        if (!label)
-            return gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_SETJMP_RECEIVER);
-        if (DECL_NONLOCAL(gimple_label_label(label)))
-            return true;
-    }
-    return false;
-}
-
-/* Inserts a restore where control arrives without a return, and around calls that may return
- * twice. */
+/* Inserts a restore where control arrives without a return, and around calls that may return twice:
+ * the restore before such a call adds the second guard (restore.c). */
 void insertion::restore()
 {
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     {
-        if (arrives_without_return(block))
+        if (crn_arrives_without_return(block))
             restore_block(block);
-        for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
-            gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
-            if (!call || !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
-                continue;
-            restore_before(i);
-            restore_after(i);
-        }
+        put_around_setjmp(
+            block, [this] { return marker(CRN_MARKER_RESTORE); },
+            [this] { return marker(CRN_MARKER_RESTORE); });
     }
 }
 
@@ -300,12 +305,26 @@ bool is_wanted(function *function)
     return crn_is_profiled(function->decl) && !crn_returns_oddly(function);
 }
 
+/* --lean: a counted function has no frame. Where it calls setjmp, it marks the context around it,
+ * to which control returns by a jump. */
+void mark_at_setjmp(function *function)
+{
+    tree mark = crn_mark_make();
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    put_around_setjmp(
+        block, [mark] { return crn_emit_mark(mark); }, [mark] { return crn_emit_return(mark); });
+    gsi_commit_edge_inserts();
+}
+
 void insert_or_count(function *function)
 {
     if (crn_chosen.small && crn_is_small_leaf(function))
         crn_count_small();
     else if (!crn_chosen.lean || !crn_count_lean(function))
         insert(function->decl);
+    else if (function->calls_setjmp)
+        mark_at_setjmp(function);
 }
 
 #define DATA(name)                                                                                 \

@@ -312,20 +312,20 @@ bool crn_is_lean_candidate(tree function)
     return is;
 }
 
-/* Returns true if control can come back to the function without a return, or if it calls Cairn:
- * contexts would be wrong there. */
+/* Returns true if control can come back to the function without a return, other than by setjmp, or
+ * if it calls Cairn: contexts would be wrong there. */
 static bool is_come_back_to(function *function)
 {
-    if (function->has_nonlocal_label || function->calls_setjmp)
+    if (function->has_nonlocal_label)
         return true;
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     {
-        if (bb_has_eh_pred(block))
+        if (crn_arrives_without_return(block))
             return true;
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
             gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
-            if (call && (gimple_call_flags(call) & ECF_RETURNS_TWICE || crn_is_of_cairn(call)))
+            if (call && crn_is_of_cairn(call))
                 return true;
         }
     }

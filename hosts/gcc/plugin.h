@@ -139,6 +139,9 @@ bool crn_is_entered(tree function);
 /* Returns true if the caller's frame must stay on the strand's stack during the call. */
 bool crn_must_stay(gcall *call);
 
+/* Returns true for landing pads, and for blocks that other functions jump to. */
+bool crn_arrives_without_return(basic_block block);
+
 /* ---- expand.cc ------------------------------------------------------------------------- */
 
 /* Replaces each MOVED marker. If GCC made its call a jump, a LEAVE or TAIL marker takes its place,
@@ -243,6 +246,12 @@ gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
+
+/* --lean: makes a variable for the mark of a counted function that calls setjmp (crn_mark in
+ * site.h), and the statements before and after setjmp. */
+tree crn_mark_make(void);
+gimple *crn_emit_mark(tree mark);
+gimple *crn_emit_return(tree mark);
 
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 

@@ -20,15 +20,25 @@ enum {
     ROOT = CAIRN_CONTEXT_ROOT * sizeof(cairn_priv_record) / 8 /* node offset of the root */
 };
 
-/* Drops all frames of the present period, because control is in a function that was entered before
- * the period. */
-static void drop_all(cairn_priv_strand *strand)
+/* Drops the frames above the mark and makes its context current. Drops all frames of the present
+ * period if the mark was made before the period. The context is translated last, because a change
+ * that the strand learns of may replace the graph. */
+static void return_to(cairn_priv_strand *strand, crn_mark mark)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
     cairn_priv_again(strand); /* so that the current context, which may not be on the stack, gets
                                  its time */
-    cairn_strand_unwind((cairn_strand *)strand, strand->floor);
-    CAIRN_PRIV_PUT(strand->current, ROOT);
+    uint64_t context = mark.saved ? cairn_priv_saved_caller(strand, mark.saved) : 0;
+    cairn_strand_unwind((cairn_strand *)strand,
+                        context ? (cairn_mark)mark.height / FRAME : strand->floor);
+    CAIRN_PRIV_PUT(strand->current, context ? context : ROOT);
+}
+
+/* Drops all frames of the present period, because control is in a function that was entered before
+ * the period. */
+static void drop_all(cairn_priv_strand *strand)
+{
+    return_to(strand, (crn_mark){0, CRN_HEIGHT_NONE});
 }
 
 bool crn_site_uncover(cairn_strand *strand, int64_t height)
@@ -167,6 +177,38 @@ static bool is_back_guarded(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_height(strand) > height + FRAME && strand->top[-1] == strand->current &&
            crn_site_height(strand) == own_of(strand, height).height + FRAME;
+}
+
+/* ---- counted functions, which have no frame ---- */
+
+crn_mark cairn_priv_call_mark(void)
+{
+    const cairn_priv_strand *strand = (const cairn_priv_strand *)cairn_priv_thread_strand;
+    crn_site_expect_jumps();
+    if (!strand)
+        return (crn_mark){0, CRN_HEIGHT_NONE};
+    uint64_t current = strand->current & CRN_REPLACED ? *strand->top : strand->current;
+    return (crn_mark){current + strand->graph_tag, crn_site_height(strand)};
+}
+
+/* Returns true if nothing is to be done: no frame was pushed since the mark, and its context is
+ * current; or the mark was made without a strand, and no frame of a period is on the stack. */
+static bool is_at(const cairn_priv_strand *strand, crn_mark mark)
+{
+    if (!mark.saved)
+        return is_earlier_back(strand, CRN_HEIGHT_NONE);
+    return strand->current + strand->graph_tag == mark.saved &&
+           crn_site_height(strand) == mark.height;
+}
+
+void cairn_priv_call_return(crn_mark mark)
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    cairn_strand *held = strand && !is_at(strand, mark) ? crn_site_hold() : NULL;
+    if (!held)
+        return;
+    return_to((cairn_priv_strand *)held, mark);
+    crn_site_release(held);
 }
 
 /* Unlike setjmp, landing pads need no crn_site_expect_jumps: only handlers of synchronous signals

@@ -165,6 +165,17 @@ CAIRN_API void cairn_priv_call_tail(int64_t height);
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 
+/* Where a counted function (--lean) calls setjmp: the context around it and the stack's height. */
+typedef struct crn_mark {
+    uint64_t saved; /* node offset with the graph's tag; 0 without a strand */
+    int64_t height;
+} crn_mark;
+
+/* cairn_priv_call_mark returns the mark before setjmp is called. After each return of setjmp,
+ * cairn_priv_call_return drops the frames above the mark's height and makes its context current. */
+CAIRN_API crn_mark cairn_priv_call_mark(void);
+CAIRN_API void cairn_priv_call_return(crn_mark mark);
+
 /* --verify: leaves a frame, and notes in the profile if it was not on top of the stack. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);
 

@@ -173,6 +173,56 @@ def other_functions():
     assert "other" in marked() and not report("x.cairn")["warnings"], marked()
 
 
+TRIES = """
+#include <setjmp.h>
+#include <stdlib.h>
+static jmp_buf *innermost;
+__attribute__((noipa)) int fails(int n)
+{
+    if (n % 3 == 0)
+        longjmp(*innermost, 1);
+    return n;
+}
+__attribute__((noipa)) int deeper(int n) { return fails(n) + fails(n / 3); }
+__attribute__((noipa)) int after(int n) { return n + 1; }
+__attribute__((noipa)) int tries(int n)
+{
+    jmp_buf own, *before = innermost;
+    volatile int result = 0;
+    if (n & 1)
+        return after(n);
+    innermost = &own;
+    if (setjmp(own) == 0)
+        result = deeper(n);
+    innermost = before;
+    return after(result);
+}
+int main(int count, char **words)
+{
+    int sum = 0;
+    for (int i = 0; i < atoi(words[1]); i++)
+        sum += tries(i);
+    return after(sum) & (count - count);
+}
+"""
+
+
+@case("a function that calls setjmp is counted, and jumps to it lead back to the context around it")
+def tries_are_counted():
+    with open("tries.c", "w", encoding="utf-8") as file:
+        file.write(TRIES)
+    for way in WAYS:
+        write_list(["tries.c"], ["tries"])
+        run(CAIRN, "cc", "--lean", *way, "-fplugin-arg-cairn_gcc-lean=" + os.path.abspath("list"),
+            "tries.c", "-o", "tries")
+        run("./tries", "600", CAIRN_OUT="x.cairn")
+        calls = {path[2:]: row["calls"] for path, row in contexts("x.cairn") if row["calls"]}
+        assert calls == {(): 1, ("tries",): 600, ("after",): 601, ("deeper",): 300,
+                         ("deeper", "fails"): 500}, (way, calls)
+        assert marked() == ["tries"] or way == ["-O0"], (way, marked())
+        assert report("x.cairn")["notes"].get("misuses", "0") == "0"
+
+
 @case("without a run before an estimate chooses, of the loops around calls")
 def estimated():
     turns("--lean")
