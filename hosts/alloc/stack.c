@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the context of a native stack: from cached frames, from cached segments, or by unwinding.
+ * Finds the context of a native stack: from cached frames, by cached links, or by unwinding.
  */
 #include <string.h>
 
 #include "stack.h"
 
 enum {
-    CHECKED_EACH_TIME = 1024, /* frames; the rest of a deeper stack is checked in turns */
-    TRIES = 3
+    CHECKED_EACH_TIME = 1024 /* frames; the rest of a deeper stack is checked in turns */
 };
 
 crn_stack *crn_alloc_stack_new(void)
@@ -17,8 +16,9 @@ crn_stack *crn_alloc_stack_new(void)
     if (!stack)
         return NULL;
     stack->memory.copy = stack->copy;
-    stack->segments = crn_pages(CRN_SEGMENTS * sizeof *stack->segments);
-    if (stack->segments)
+    stack->generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_RELAXED);
+    stack->links = crn_pages(CRN_LINKS * sizeof *stack->links);
+    if (stack->links)
         return stack;
     crn_pages_free(stack, sizeof *stack);
     return NULL;
@@ -109,10 +109,10 @@ static inline void drop_changed(crn_stack *stack, uintptr_t slot)
 
 /* ---- new frames, one by one ---- */
 
-/* Makes space for `more` frames and a segment. */
+/* Makes space for `more` frames. */
 static bool reserve_frames(crn_stack *stack, size_t more)
 {
-    size_t needed = stack->count + more + CRN_SEGMENT_FRAMES;
+    size_t needed = stack->count + more;
     size_t capacity = stack->capacity ? stack->capacity : CRN_FRAMES_FIRST;
     if (needed <= stack->capacity)
         return true;
@@ -149,127 +149,81 @@ static inline void remember(crn_stack *stack, const crn_fresh *fresh, cairn_cont
     stack->based = count + 1;
 }
 
-/* ---- new frames, by segments ---- */
+/* ---- new frames, by links ---- */
 
-static inline crn_hint *hint_of(crn_stack *stack, uintptr_t pc)
+/* Returns the first link of the pair that may have a return address. */
+static inline crn_link *pair_of(crn_stack *stack, uintptr_t pc)
 {
-    return &stack->hints[pc * 0x9e3779b97f4a7c15u >> 56];
+    return &stack->links[pc * 0x9e3779b97f4a7c15u >> 52 & ~(uint64_t)1];
 }
 
-/* Returns the cached segment for a call. The caller's return address `next` is part of the hash,
- * because functions such as operator new are called from many places. */
-static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t next,
-                                      uintptr_t caller_pc, uintptr_t distance)
-{
-    uint64_t hash = (pc + next * 3 + caller_pc * 31 + (distance << 32)) * 0x9e3779b97f4a7c15u;
-    return &stack->segments[hash >> 53];
-}
+_Static_assert(CRN_LINKS == 1 << (64 - 52), "pair_of keeps 12 bits of a hash");
 
-_Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11,
-               "hint_of keeps 8 bits of a hash, segment_of 11");
-
-/* Caches the frames that were unwound as a segment, unless one was found by the frame pointer: then
- * the return addresses alone do not tell where the slots are. */
-static void keep_segment(crn_stack *stack)
+static void keep_link(crn_stack *stack, const crn_fresh *fresh)
 {
-    const crn_frame *caller = &stack->frames[stack->count - 1];
-    const crn_fresh *call = stack->fresh;
-    size_t count = stack->fresh_count;
-    if (count == 0 || count > CRN_SEGMENT_FRAMES || caller->flags ||
-        caller->slot - call->slot > UINT32_MAX)
+    crn_link *pair = pair_of(stack, fresh->pc);
+    if (pair[0].pc == fresh->pc || !fresh->distance)
         return;
-    for (size_t i = 0; i < count; i++)
-        if (call[i].uses_base)
-            return;
-    uintptr_t next = count > 1 ? call[1].pc : caller->pc;
-    uintptr_t distance = caller->slot - call->slot;
-    *hint_of(stack, call->pc) =
-        (crn_hint){call->pc, count > 1 ? call[1].slot - call->slot : distance};
-    crn_segment *segment = segment_of(stack, call->pc, next, caller->pc, distance);
-    segment->pc = call->pc;
-    segment->caller_pc = caller->pc;
-    segment->distance = (uint32_t)distance;
-    segment->count = (uint32_t)count;
-    segment->caller = 0;
-    for (size_t i = 0; i < CRN_SEGMENT_FRAMES; i++) {
-        const crn_fresh *fresh = &call[i < count ? count - 1 - i : 0];
-        segment->pcs[i] = fresh->pc;
-        segment->offsets[i] = (uint32_t)(fresh->slot - call->slot);
-        segment->blocks[i] = fresh->block;
+    pair[1] = pair[0];
+    pair[0] = (crn_link){fresh->pc, fresh->distance, fresh->block};
+}
+
+/* Returns the link of a return address; NULL if it is not cached. */
+static inline const crn_link *link_of(crn_stack *stack, uintptr_t pc)
+{
+    const crn_link *pair = pair_of(stack, pc);
+    if (CRN_LIKELY(pair->pc == pc))
+        return pair;
+    return pair[1].pc == pc ? pair + 1 : NULL;
+}
+
+/* Adds the frames to which the links lead from `slots`, the oldest last, to the `count` first
+ * frames of the cache. Returns the context of the youngest; 0 if there is no space. */
+static inline cairn_context add_linked(crn_lane *lane, size_t count, const crn_link *const links[],
+                                       const uintptr_t slots[], size_t more)
+{
+    crn_stack *stack = lane->stack;
+    crn_frame *frame = &stack->frames[count - 1];
+    cairn_context context = frame->context;
+    if (stack->based > count)
+        stack->based = count;
+    stack->count = count;
+    if (CRN_UNLIKELY(count + more > stack->capacity))
+        return 0;
+    for (size_t i = more; i--;) {
+        context = crn_alloc_lane_step(lane, context, links[i]->block);
+        *++frame = (crn_frame){slots[i], links[i]->pc, context, 0};
     }
+    stack->count = CRN_LIKELY(context != 0) ? count + more : count;
+    return context;
 }
 
-/* Returns 0 if half of a segment's return addresses, from index `from` on, are in their places. */
-static inline uintptr_t changes_of(const crn_segment *segment, uintptr_t slot, size_t from)
-{
-    uintptr_t changes = 0;
-    for (size_t i = from; i < from + CRN_SEGMENT_FRAMES / 2; i++)
-        changes |= word_at(slot + segment->offsets[i]) ^ segment->pcs[i];
-    return changes;
-}
-
-/* Sets the contexts of a segment's frames, which the context `caller` leads to. */
-__attribute__((noinline)) static void step_segment(crn_lane *lane, crn_segment *segment,
-                                                   cairn_context caller)
-{
-    cairn_context context = caller;
-    for (uint32_t i = 0; i < segment->count; i++)
-        segment->contexts[i] = context = crn_alloc_lane_step(lane, context, segment->blocks[i]);
-    segment->caller = caller;
-}
-
-/* Writes half of a segment's frames, the unused ones too. */
-static inline void put_half(crn_frame *frames, const crn_segment *segment, uintptr_t slot,
-                            size_t from)
-{
-    for (size_t i = from; i < from + CRN_SEGMENT_FRAMES / 2; i++)
-        frames[i] =
-            (crn_frame){slot + segment->offsets[i], segment->pcs[i], segment->contexts[i], 0};
-}
-
-/* Returns the context of the call if the frames that are younger than the one at index `caller_at`
- * are a cached segment; else 0. */
-static inline cairn_context context_of_segment(crn_lane *lane, size_t caller_at, uintptr_t slot,
-                                               uintptr_t pc, uintptr_t next)
+/* Follows links from a call up to a cached frame. Cached frames between the two have returned: a
+ * slot keeps its value until something overwrites it. Returns the context of the call; 0 if a link
+ * is missing, or the cached frame needs the frame pointer. */
+static inline cairn_context context_of_links(crn_lane *lane, uintptr_t slot)
 {
     crn_stack *stack = lane->stack;
-    const crn_frame *caller = &stack->frames[caller_at];
-    uintptr_t distance = caller->slot - slot;
-    crn_segment *segment = segment_of(stack, pc, next, caller->pc, distance);
-    if (((segment->pc ^ pc) | (segment->caller_pc ^ caller->pc) | (segment->distance ^ distance) |
-         caller->flags) != 0 ||
-        changes_of(segment, slot, 0))
-        return 0;
-    uint32_t count = segment->count;
-    bool long_one = count > CRN_SEGMENT_FRAMES / 2;
-    if (long_one && changes_of(segment, slot, CRN_SEGMENT_FRAMES / 2))
-        return 0;
-    if (segment->caller != caller->context)
-        step_segment(lane, segment, caller->context);
-    crn_frame *frames = &stack->frames[caller_at + 1];
-    put_half(frames, segment, slot, 0);
-    if (long_one)
-        put_half(frames, segment, slot, CRN_SEGMENT_FRAMES / 2);
-    stack->count = caller_at + 1 + count;
-    if (stack->based > caller_at + 1)
-        stack->based = caller_at + 1;
-    return segment->contexts[count - 1];
-}
-
-/* Tries segments from the youngest cached frame and a few older ones, because a frame that has
- * returned is unchanged until something overwrites it. */
-static inline cairn_context context_of_segments(crn_lane *lane, uintptr_t slot, uintptr_t pc)
-{
-    crn_stack *stack = lane->stack;
-    const crn_hint *hint = hint_of(stack, pc);
+    const crn_link *links[CRN_LINKED_FRAMES];
+    uintptr_t slots[CRN_LINKED_FRAMES];
     size_t count = stack->count;
-    if (CRN_UNLIKELY(hint->pc != pc) || count + CRN_SEGMENT_FRAMES > stack->capacity)
-        return 0;
-    uintptr_t next = word_at(slot + hint->distance);
-    for (size_t i = 1; i <= TRIES && i <= count; i++) {
-        cairn_context context = context_of_segment(lane, count - i, slot, pc, next);
-        if (CRN_LIKELY(context != 0))
-            return context;
+    for (size_t more = 0; more < CRN_LINKED_FRAMES; more++) {
+        while (count && stack->frames[count - 1].slot < slot)
+            count--;
+        if (CRN_UNLIKELY(count == 0))
+            return 0;
+        const crn_frame *known = &stack->frames[count - 1];
+        uintptr_t pc = word_at(slot);
+        if (known->slot == slot)
+            return CRN_LIKELY(known->pc == pc && !(known->flags & CRN_FRAME_NEEDS_BASE))
+                       ? add_linked(lane, count, links, slots, more)
+                       : 0;
+        const crn_link *link = link_of(stack, pc);
+        if (CRN_UNLIKELY(!link))
+            return 0;
+        links[more] = link;
+        slots[more] = slot;
+        slot += link->distance;
     }
     return 0;
 }
@@ -284,6 +238,7 @@ static cairn_context context_of_fresh(crn_lane *lane, crn_ending ending, cairn_c
         context = crn_alloc_lane_step(lane, context, crn_code_nothing());
     for (size_t i = stack->fresh_count; i--;) {
         context = crn_alloc_lane_step(lane, context, stack->fresh[i].block);
+        keep_link(stack, &stack->fresh[i]);
         if (CRN_LIKELY(keep))
             remember(stack, &stack->fresh[i], context);
     }
@@ -310,7 +265,6 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
         return 0;
     if (CRN_LIKELY(ending == CRN_END_KNOWN)) {
         context = stack->frames[stack->count - 1].context;
-        keep_segment(stack);
     } else {
         stack->count = 0;
     }
@@ -326,8 +280,7 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
 /* Forgets code that was unloaded: other code may be at the same addresses. */
 static void forget_code(crn_stack *stack, uint32_t generation)
 {
-    memset(stack->segments, 0, CRN_SEGMENTS * sizeof *stack->segments);
-    memset(stack->hints, 0, sizeof stack->hints);
+    memset(stack->links, 0, CRN_LINKS * sizeof *stack->links);
     stack->count = 0;
     stack->generation = generation;
 }
@@ -335,7 +288,7 @@ static void forget_code(crn_stack *stack, uint32_t generation)
 static inline cairn_context context_of_stack(crn_lane *lane, const uintptr_t *start)
 {
     crn_stack *stack = lane->stack;
-    uintptr_t slot = (uintptr_t)(start + 1), pc = start[1];
+    uintptr_t slot = (uintptr_t)(start + 1);
     uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_RELAXED);
     if (CRN_UNLIKELY(generation != stack->generation))
         forget_code(stack, generation);
@@ -346,7 +299,7 @@ static inline cairn_context context_of_stack(crn_lane *lane, const uintptr_t *st
         const crn_frame *youngest = &stack->frames[stack->count - 1];
         if (youngest->slot == slot && !(youngest->flags & CRN_FRAME_NEEDS_BASE))
             return youngest->context;
-        cairn_context context = context_of_segments(lane, slot, pc);
+        cairn_context context = context_of_links(lane, slot);
         if (CRN_LIKELY(context != 0))
             return context;
     }

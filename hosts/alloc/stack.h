@@ -14,9 +14,8 @@
 
 enum {
     CRN_FRAMES_FIRST = CRN_FIRST_SIZE(1024, 16),
-    CRN_SEGMENT_FRAMES = 8,
-    CRN_SEGMENTS = 1 << 11,
-    CRN_HINTS = 1 << 8
+    CRN_LINKS = 1 << 12,   /* in the cache, in pairs */
+    CRN_LINKED_FRAMES = 32 /* limit of new frames that are found by links */
 };
 
 enum { CRN_FRAME_NEEDS_BASE = 1, CRN_FRAME_HAS_SAVED = 2 };
@@ -42,44 +41,29 @@ typedef struct crn_fresh {
      * at `saved_at`; 0: not saved. */
     uintptr_t slot, pc, base, saved_at;
     cairn_block block;
-    bool uses_base; /* its CFA, or the place of the saved frame pointer, depends on `base` */
+    uint32_t distance; /* of the frame's crn_link; 0: the frame pointer or other memory is needed */
+    bool uses_base;    /* its CFA, or the place of the saved frame pointer, depends on `base` */
 } crn_fresh;
 
-/* Distance from a call's slot to its caller's, as it was when a segment that begins with this call
- * was cached. No frame pointer was needed then, so it depends on the return address only. */
-typedef struct crn_hint {
+/* The step from a call's return address to its caller's slot, if no frame pointer is needed for it.
+ * It then depends on the return address only. */
+typedef struct crn_link {
     uintptr_t pc;
-    uintptr_t distance;
-} crn_hint;
-
-/* A sequence of return addresses at fixed distances that was unwound once between a cached frame
- * and a call. If the same addresses are at the same places again, the frames are the same, as only
- * return addresses determine where each slot is. */
-typedef struct crn_segment {
-    uintptr_t pc, caller_pc; /* return addresses of the call and of the cached frame */
-    uint32_t distance;       /* between their slots, in bytes */
-    uint32_t count;          /* of frames */
-    cairn_context caller;    /* context of the cached frame, to which `contexts` belong */
-    /* The frames, the oldest first; offsets are from the call's slot. Unused elements repeat the
-     * call, so that all can be compared without a loop over `count`. */
-    uint32_t offsets[CRN_SEGMENT_FRAMES];
-    uintptr_t pcs[CRN_SEGMENT_FRAMES];
-    cairn_block blocks[CRN_SEGMENT_FRAMES];
-    cairn_context contexts[CRN_SEGMENT_FRAMES];
-} crn_segment;
+    uint32_t distance; /* between the two slots, in bytes */
+    cairn_block block;
+} crn_link;
 
 typedef struct crn_stack {
     crn_unwind_memory memory;
     uint32_t generation; /* the crn_unwind_generation that the cache is for */
     size_t count, capacity;
-    crn_frame *frames; /* the oldest first; has space for one more segment */
+    crn_frame *frames; /* the oldest first */
     crn_frame_base *bases;
     size_t based;     /* no frame from this index on has flags */
     size_t turn;      /* index of the next frame to check in a deep stack */
     crn_fresh *fresh; /* the youngest first */
     size_t fresh_count, fresh_capacity;
-    crn_segment *segments;
-    crn_hint hints[CRN_HINTS];
+    crn_link *links;
     char copy[CRN_UNWIND_PAGE];
 } crn_stack;
 

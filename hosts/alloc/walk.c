@@ -128,12 +128,16 @@ crn_ending crn_walk_up(crn_stack *stack, crn_walk *walk)
         fresh->pc = walk->at.pc;
         fresh->base = walk->at.frame;
         fresh->saved_at = 0;
+        fresh->distance = 0;
         fresh->block = code.tag;
         fresh->uses_base = code.rule.kind == CRN_UNWIND_FRAME ||
                            code.rule.kind == CRN_UNWIND_FRAME_STORED ||
                            code.rule.saved == CRN_UNWIND_AT_FRAME;
-        if (CRN_LIKELY(step_usual(stack, walk, &code.rule, fresh)))
+        if (CRN_LIKELY(step_usual(stack, walk, &code.rule, fresh))) {
+            if (!fresh->uses_base && walk->simple)
+                fresh->distance = (uint32_t)(walk->slot - fresh->slot);
             continue;
+        }
         crn_ending ending = step_unusual(stack, walk, &code.rule, fresh);
         if (ending != CRN_END_KNOWN)
             return ending;
