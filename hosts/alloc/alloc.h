@@ -19,6 +19,9 @@
 #include "../native/pages.h"
 #include "unwind/unwind.h"
 
+/* No other library uses these names, so they need no table of addresses. */
+#pragma GCC visibility push(hidden)
+
 typedef enum crn_alloc_state {
     CRN_ALLOC_EARLY = 0, /* before the program begins */
     CRN_ALLOC_IDLE,      /* not recording, until cairn_alloc_follow */
@@ -33,16 +36,45 @@ extern int crn_alloc_state_now; /* crn_alloc_state; atomic */
 
 enum { CRN_LANE_BITS = 20, CRN_GENERATION_BITS = 17 };
 
-/* A live allocation that was counted. The generation is kept modulo 2^17: an allocation that
- * survives 2^17 resets may count as one made after the last. */
+/* A live allocation that was counted. Two words, not bit fields, so that registers hold it. The
+ * generation is kept modulo 2^17: an allocation that survives 2^17 resets may count as one made
+ * after the last. */
 typedef struct crn_live {
-    uint64_t context : 32;
-    uint64_t lane : CRN_LANE_BITS; /* number of the lane that counted it; 0: no allocation */
-    uint64_t more_bytes : 1;       /* the sample's weight in bytes was rounded up */
-    uint64_t more_objects : 1;
-    uint64_t size : 47;                        /* requested bytes */
-    uint64_t generation : CRN_GENERATION_BITS; /* of the profile when it was counted */
+    /* From the lowest bit on: context (32 bits), number of the lane that counted it (20 bits),
+     * CRN_LIVE_MORE_BYTES and _OBJECTS. 0: no allocation. */
+    uint64_t owner;
+    uint64_t amount; /* requested bytes (47 bits), generation of the profile (17 bits) */
 } crn_live;
+
+enum { CRN_LIVE_LANE = 32, CRN_LIVE_MORE = CRN_LIVE_LANE + CRN_LANE_BITS };
+
+/* The sample's weight in bytes, or objects, was rounded up. */
+#define CRN_LIVE_MORE_BYTES ((uint64_t)1 << CRN_LIVE_MORE)
+#define CRN_LIVE_MORE_OBJECTS ((uint64_t)1 << (CRN_LIVE_MORE + 1))
+
+static inline crn_live crn_live_of(cairn_context context, uint32_t lane, uint64_t size,
+                                   uint64_t generation)
+{
+    return (crn_live){context | (uint64_t)lane << CRN_LIVE_LANE,
+                      size | generation << (64 - CRN_GENERATION_BITS)};
+}
+
+static inline uint32_t crn_live_lane(crn_live live)
+{
+    return live.owner >> CRN_LIVE_LANE & ((1 << CRN_LANE_BITS) - 1);
+}
+
+static inline uint64_t crn_live_size(crn_live live)
+{
+    return live.amount & (((uint64_t)1 << (64 - CRN_GENERATION_BITS)) - 1);
+}
+
+/* Returns true if the allocation was counted in this generation of the profile. */
+static inline bool crn_live_is_of(crn_live live, uint64_t generation)
+{
+    return (live.amount ^ generation << (64 - CRN_GENERATION_BITS)) >> (64 - CRN_GENERATION_BITS) ==
+           0;
+}
 
 enum {
     CRN_LIVE_GRANULE = 5, /* bits: one entry for 32 bytes of heap */
@@ -78,19 +110,21 @@ crn_live *crn_live_make(const void *block);
 
 /* ---- filter.c: quick test for allocations that were not counted --------------------- */
 
-enum { CRN_FILTER_BITS = 16 };
-extern uint64_t crn_filter[1 << (CRN_FILTER_BITS - 6)];
+enum { CRN_FILTER_GRANULE = 7 /* bits: one element for 128 bytes of heap */ };
 
-static inline uint64_t crn_filter_hash(const void *block)
+/* Number of counted allocations in each granule of heap, and in those 8 MiB apart. A number that
+ * has reached 255 stays. Atomic; changes under the filter's lock. */
+extern uint8_t crn_filter[1 << 16];
+
+static inline uint8_t *crn_filter_at(const void *block)
 {
-    return (uintptr_t)block * 0x9e3779b97f4a7c15u >> (64 - CRN_FILTER_BITS);
+    return &crn_filter[(uint16_t)((uintptr_t)block >> CRN_FILTER_GRANULE)];
 }
 
 /* Returns false if the allocation was certainly not counted. Costs one load. */
 static inline bool crn_filter_may(const void *block)
 {
-    uint64_t hash = crn_filter_hash(block);
-    return crn_filter[hash >> 6] >> (hash & 63) & 1;
+    return __atomic_load_n(crn_filter_at(block), __ATOMIC_RELAXED) != 0;
 }
 
 /* Without sampling: makes crn_filter_may true for all allocations. */
@@ -101,6 +135,11 @@ void crn_filter_add(const void *block);
 void crn_filter_lock(void);
 void crn_filter_unlock(void);
 void crn_filter_remove(const void *block);
+
+/* The bytes and objects that are charged for an allocation. */
+typedef struct crn_weight {
+    uint64_t bytes, objects;
+} crn_weight;
 
 /* ---- sample.c: sampling by bytes ----------------------------------------------------- */
 
@@ -115,11 +154,11 @@ extern uint64_t crn_sample_seed; /* seeds each lane's generator of random number
 /* Draws the number of bytes to the next sample, at least 1; 0 without sampling. */
 uint64_t crn_sample_gap(uint64_t *random);
 
-/* Chooses at random whether the sample's weight is rounded up, and keeps the choice in the entry,
+/* Chooses at random whether the sample's weight is rounded up. Returns the entry with the choice,
  * so that the free subtracts what the allocation added. */
-void crn_sample_round(crn_live *block, uint64_t *random);
+crn_live crn_sample_round(crn_live block, uint64_t *random);
 /* Returns the weight of a sample: the bytes and objects that it stands for. */
-void crn_sample_weigh(const crn_live *block, uint64_t *bytes, uint64_t *objects);
+crn_weight crn_sample_weigh(crn_live block);
 
 /* ---- lane.c: threads and their counters ---------------------------------------------- */
 
@@ -226,8 +265,7 @@ enum { CRN_LEFT_NEVER = 62 }; /* bits: `left` of a thread that does not record *
 
 /* ---- state.c ---- */
 
-extern _Thread_local crn_thread crn_here
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local crn_thread crn_here __attribute__((tls_model("initial-exec")));
 
 extern cairn_profile *crn_profile_here; /* profile of native stacks; NULL if there is none */
 extern cairn_metric crn_metrics_here[CRN_METRICS];
@@ -393,11 +431,14 @@ static inline void crn_peak_change(crn_lane *lane, cairn_context context, int64_
 /* Records an allocation that the program got. `frame` as for crn_alloc_stack_context. */
 void crn_record_made(const void *block, size_t size, const uintptr_t *frame);
 
-/* Record a free in two steps: _take takes the allocation's entry from the table (lane 0 if it was
- * not counted); then _freed charges it as freed, or _keep puts it back if realloc failed. */
-void crn_record_take(const void *block, crn_live *taken);
-void crn_record_freed(const crn_live *taken);
-void crn_record_keep(const void *block, const crn_live *taken);
+/* Records a free. */
+void crn_record_free(const void *block);
+/* Record a realloc's free in two steps: _take takes the allocation's entry from the table (0 if it
+ * was not counted); then _freed charges it as freed, or _keep puts it back if the realloc
+ * failed. */
+crn_live crn_record_take(const void *block);
+void crn_record_freed(crn_live taken);
+void crn_record_keep(const void *block, crn_live taken);
 
 /* Charges the frees of the lane's allocations by other threads, and those by its owner while
  * recording was off. Does nothing while recording is off. Called by the lane's owner. */
@@ -428,6 +469,8 @@ typedef struct crn_real {
     void *(*pvalloc)(size_t size);
 } crn_real;
 
-extern crn_real crn_real_now __attribute__((visibility("hidden")));
+extern crn_real crn_real_now;
+
+#pragma GCC visibility pop
 
 #endif

@@ -86,9 +86,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 
 APART static void free_seen(void *block)
 {
-    crn_live taken;
-    crn_record_take(block, &taken);
-    crn_record_freed(&taken);
+    crn_record_free(block);
     crn_real_now.free(block);
 }
 
@@ -104,15 +102,15 @@ EXPORT void free(void *block)
 APART static void *realloc_seen(void *block, size_t size)
 {
     begin();
-    crn_live taken = {.lane = 0};
+    crn_live taken = {0};
     if (block)
-        crn_record_take(block, &taken);
+        taken = crn_record_take(block);
     void *resized = crn_real_now.realloc(block, size);
     if (!resized && block && size) { /* it failed, and the old allocation stays */
-        crn_record_keep(block, &taken);
+        crn_record_keep(block, taken);
         return NULL;
     }
-    crn_record_freed(&taken);
+    crn_record_freed(taken);
     crn_record_made(resized, size, FRAME);
     return resized;
 }

@@ -6,6 +6,8 @@
 
 #include "alloc.h"
 
+#define INLINE __attribute__((always_inline)) static inline
+
 /* ---- reentry ---- */
 
 /* Returns true if a thread that is already recording may record. It may not if the allocation is
@@ -103,32 +105,36 @@ __attribute__((noinline)) static void show_memory(crn_lane *lane)
     lane->calls->memory_show(lane->strand, crn_peak_live(lane), all);
 }
 
+/* Makes counters for a context. Returns false if there is no space. */
+__attribute__((noinline)) static bool widen(crn_lane *lane, cairn_context context)
+{
+    if (crn_alloc_lane_widen(lane, context))
+        return true;
+    crn_alloc_lose(lane);
+    return false;
+}
+
 /* Charges an allocation to a context (`count` is CRN_COUNT_BYTES), or its free
  * (CRN_COUNT_FREED_BYTES). Returns false if there is no space. */
-static inline bool charge(crn_lane *lane, cairn_context context, const crn_live *block, int count)
+INLINE bool charge(crn_lane *lane, cairn_context context, crn_weight weight, int count)
 {
-    uint64_t bytes = block->size, objects = 1;
-    if (CRN_UNLIKELY(crn_sampled))
-        crn_sample_weigh(block, &bytes, &objects);
-    if (CRN_UNLIKELY(context >= lane->capacity) && !crn_alloc_lane_widen(lane, context)) {
-        crn_alloc_lose(lane);
+    int64_t bytes = (int64_t)weight.bytes;
+    if (CRN_UNLIKELY(context >= lane->capacity) && !widen(lane, context))
         return false;
-    }
-    CAIRN_PRIV_ADD(lane->counters[count][context], bytes);
-    CAIRN_PRIV_ADD(lane->counters[count + 1][context], objects);
-    crn_peak_change(lane, context, count == CRN_COUNT_BYTES ? (int64_t)bytes : -(int64_t)bytes);
+    CAIRN_PRIV_ADD(lane->counters[count][context], weight.bytes);
+    CAIRN_PRIV_ADD(lane->counters[count + 1][context], weight.objects);
+    crn_peak_change(lane, context, count == CRN_COUNT_BYTES ? bytes : -bytes);
     if (CRN_UNLIKELY(lane->strand != NULL)) {
-        lane->allocated += count == CRN_COUNT_BYTES ? bytes : 0;
+        lane->allocated += count == CRN_COUNT_BYTES ? weight.bytes : 0;
         if (++lane->unseen >= UNSEEN_MOST)
             show_memory(lane);
     }
     return true;
 }
 
-/* Returns the lower bits of the lane's generation, which entries of live allocations store. */
-static inline uint64_t generation_of(const crn_lane *lane)
+static inline crn_weight weigh(crn_live block, bool sampled)
 {
-    return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
+    return CRN_UNLIKELY(sampled) ? crn_sample_weigh(block) : (crn_weight){crn_live_size(block), 1};
 }
 
 /* ---- allocations that other threads have freed ----
@@ -165,7 +171,7 @@ bool crn_record_open(void)
 }
 
 /* Adds a freed allocation to its lane's list. Without memory, the free is not counted. */
-static void return_to(crn_lane *lane, const crn_live *taken)
+static void return_to(crn_lane *lane, crn_live taken)
 {
     pthread_mutex_lock(&lock);
     crn_returned *chunk = lane->returned;
@@ -178,19 +184,19 @@ static void return_to(crn_lane *lane, const crn_live *taken)
         chunk = made;
     }
     if (chunk)
-        chunk->blocks[chunk->count++] = *taken;
+        chunk->blocks[chunk->count++] = taken;
     pthread_mutex_unlock(&lock);
     if (!chunk)
         crn_alloc_lose(crn_here.lane);
 }
 
-static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
+INLINE void charge_freed(crn_lane *lane, cairn_context context, crn_live taken)
 {
     crn_alloc_lane_listen(lane);
-    if (CRN_UNLIKELY(taken->generation != generation_of(lane)))
+    if (CRN_UNLIKELY(!crn_live_is_of(taken, lane->generation)))
         return;
     if (CRN_LIKELY(!lane->off))
-        charge(lane, context, taken, CRN_COUNT_FREED_BYTES);
+        charge(lane, context, weigh(taken, crn_sampled), CRN_COUNT_FREED_BYTES);
     else if (lane->of_program)
         return_to(lane, taken);
 }
@@ -207,39 +213,47 @@ void crn_record_collect(crn_lane *lane)
     for (crn_returned *next; chunk; chunk = next) {
         next = chunk->next;
         for (size_t i = 0; i < chunk->count; i++)
-            charge_freed(lane, chunk->blocks[i].context, &chunk->blocks[i]);
+            charge_freed(lane, (cairn_context)chunk->blocks[i].owner, chunk->blocks[i]);
         crn_pages_free(chunk, sizeof *chunk);
     }
 }
 
 /* ---- allocations ---- */
 
-static inline void made(crn_lane *lane, const void *block, size_t size, const uintptr_t *frame)
+/* `sampled` is crn_sampled, known to the compiler. */
+INLINE void made(crn_lane *lane, const void *block, size_t size, const uintptr_t *frame,
+                 bool sampled)
 {
-    crn_live *live = crn_live_find(block);
-    if (CRN_UNLIKELY(!live) && !(live = crn_live_make(block))) {
-        crn_alloc_lose(lane);
-        return;
-    }
     cairn_context context = CRN_UNLIKELY(lane->strand != NULL)
                                 ? lane->calls->strand_context(lane->strand)
                                 : crn_alloc_stack_context(lane, frame);
-    if (CRN_UNLIKELY(!context)) {
+    crn_live *live = crn_live_find(block);
+    if (CRN_UNLIKELY(!context) || (CRN_UNLIKELY(!live) && !(live = crn_live_make(block)))) {
         crn_alloc_lose(lane);
         return;
     }
     crn_alloc_lane_listen(lane);
     if (CRN_UNLIKELY(lane->off))
         return;
-    crn_live counted = {
-        .context = context, .lane = lane->number, .size = size, .generation = generation_of(lane)};
-    if (CRN_UNLIKELY(crn_sampled))
-        crn_sample_round(&counted, &lane->random);
-    if (!charge(lane, context, &counted, CRN_COUNT_BYTES))
+    crn_live counted = crn_live_of(context, lane->number, size, lane->generation);
+    if (sampled)
+        counted = crn_sample_round(counted, &lane->random);
+    if (!charge(lane, context, weigh(counted, sampled), CRN_COUNT_BYTES))
         return;
-    *live = counted;
-    if (CRN_UNLIKELY(crn_sampled))
+    if (sampled)
         crn_filter_add(block);
+    *live = counted;
+}
+
+__attribute__((noinline)) static void made_sampled(crn_lane *lane, const void *block, size_t size,
+                                                   const uintptr_t *frame)
+{
+    if (size < crn_here.left) { /* a thread's first allocation is sampled like any other */
+        crn_here.left -= size;
+        return;
+    }
+    made(lane, block, size, frame, true);
+    crn_here.left = crn_sample_gap(&lane->random);
 }
 
 void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
@@ -250,15 +264,10 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
     if (CRN_LIKELY(lane != NULL)) {
         if (CRN_UNLIKELY(__atomic_load_n(&lane->returned, __ATOMIC_RELAXED) != NULL))
             crn_record_collect(lane);
-        if (CRN_LIKELY(!crn_sampled)) {
-            made(lane, block, size, frame);
-        } else if (size < crn_here.left) { /* a thread's first allocation is sampled like any
-                                              other */
-            crn_here.left -= size;
-        } else {
-            made(lane, block, size, frame);
-            crn_here.left = crn_sample_gap(&lane->random);
-        }
+        if (CRN_LIKELY(!crn_sampled))
+            made(lane, block, size, frame, false);
+        else
+            made_sampled(lane, block, size, frame);
         leave(lane);
     }
     end();
@@ -266,36 +275,40 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
 
 /* ---- frees ---- */
 
-void crn_record_take(const void *block, crn_live *taken)
+static inline crn_live take(const void *block)
 {
     crn_live *live = crn_live_find(block);
-    if (!live || !live->lane) {
-        taken->lane = 0;
-        return;
-    }
-    *taken = *live;
-    live->lane = 0;
+    if (!live || !live->owner)
+        return (crn_live){0};
+    crn_live taken = *live;
+    live->owner = 0;
     if (CRN_UNLIKELY(crn_sampled))
         crn_filter_remove(block);
+    return taken;
 }
 
-void crn_record_keep(const void *block, const crn_live *taken)
+crn_live crn_record_take(const void *block)
 {
-    crn_live *live = taken->lane ? crn_live_find(block) : NULL;
+    return take(block);
+}
+
+void crn_record_keep(const void *block, crn_live taken)
+{
+    crn_live *live = taken.owner ? crn_live_find(block) : NULL;
     if (!live)
         return;
-    *live = *taken;
     if (crn_sampled)
         crn_filter_add(block);
+    *live = taken;
 }
 
 /* Charges the free of another lane's allocation to this lane, in the context with the same path. So
  * each column keeps one writer, and reports add lanes up. If one of the two is a lane of the
  * program, their paths differ in kind: the free goes to the other lane's list if that is the one,
  * else to the shared lane. */
-__attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_live *taken)
+__attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, crn_live taken)
 {
-    crn_lane *other = crn_alloc_lane_numbered(taken->lane);
+    crn_lane *other = crn_alloc_lane_numbered(crn_live_lane(taken));
     if (!other)
         return;
     if (other->of_program) {
@@ -303,7 +316,8 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
         return;
     }
     crn_lane *here = lane->strand ? crn_alloc_lane_shared() : lane;
-    cairn_context context = here ? crn_alloc_lane_translate(here, other, taken->context) : 0;
+    cairn_context context =
+        here ? crn_alloc_lane_translate(here, other, (cairn_context)taken.owner) : 0;
     if (context)
         charge_freed(here, context, taken);
     else
@@ -314,21 +328,21 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
 
 /* Handles a free by a thread without a lane: adds the allocation to its own lane's list, if that
  * lane has a strand. */
-static void freed_by_nobody(const crn_live *taken)
+static void freed_by_nobody(crn_live taken)
 {
-    crn_lane *other = crn_alloc_lane_numbered(taken->lane);
+    crn_lane *other = crn_alloc_lane_numbered(crn_live_lane(taken));
     if (other && other->of_program)
         return_to(other, taken);
 }
 
-void crn_record_freed(const crn_live *taken)
+void crn_record_freed(crn_live taken)
 {
-    if (!taken->lane || !begin((uintptr_t)__builtin_frame_address(0)))
+    if (!taken.owner || !begin((uintptr_t)__builtin_frame_address(0)))
         return;
     crn_lane *lane = enter(enter_to_free);
     if (CRN_LIKELY(lane != NULL)) {
-        if (CRN_LIKELY(taken->lane == lane->number))
-            charge_freed(lane, taken->context, taken);
+        if (CRN_LIKELY(crn_live_lane(taken) == lane->number))
+            charge_freed(lane, (cairn_context)taken.owner, taken);
         else
             freed_elsewhere(lane, taken);
         leave(lane);
@@ -336,4 +350,11 @@ void crn_record_freed(const crn_live *taken)
         freed_by_nobody(taken);
     }
     end();
+}
+
+void crn_record_free(const void *block)
+{
+    crn_live taken = take(block);
+    if (taken.owner)
+        crn_record_freed(taken);
 }

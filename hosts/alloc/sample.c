@@ -82,22 +82,25 @@ static bool up_at_random(double number, uint64_t dice)
     return fraction(dice) <= number - (double)(uint64_t)number;
 }
 
-void crn_sample_round(crn_live *block, uint64_t *random)
+crn_live crn_sample_round(crn_live block, uint64_t *random)
 {
-    if (!crn_sampled || block->size == 0)
-        return;
-    double chance = chance_within((double)block->size / crn_sample_mean);
-    block->more_bytes = up_at_random((double)block->size / chance, next(random));
-    block->more_objects = up_at_random(1 / chance, next(random));
+    double size = (double)crn_live_size(block);
+    if (!crn_sampled || size == 0)
+        return block;
+    double chance = chance_within(size / crn_sample_mean);
+    if (up_at_random(size / chance, next(random)))
+        block.owner |= CRN_LIVE_MORE_BYTES;
+    if (up_at_random(1 / chance, next(random)))
+        block.owner |= CRN_LIVE_MORE_OBJECTS;
+    return block;
 }
 
-void crn_sample_weigh(const crn_live *block, uint64_t *bytes, uint64_t *objects)
+crn_weight crn_sample_weigh(crn_live block)
 {
-    *bytes = block->size;
-    *objects = 1;
-    if (!crn_sampled || block->size == 0)
-        return;
-    double chance = chance_within((double)block->size / crn_sample_mean);
-    *bytes = (uint64_t)((double)block->size / chance) + block->more_bytes;
-    *objects = (uint64_t)(1 / chance) + block->more_objects;
+    double size = (double)crn_live_size(block);
+    if (!crn_sampled || size == 0)
+        return (crn_weight){(uint64_t)size, 1};
+    double chance = chance_within(size / crn_sample_mean);
+    return (crn_weight){(uint64_t)(size / chance) + !!(block.owner & CRN_LIVE_MORE_BYTES),
+                        (uint64_t)(1 / chance) + !!(block.owner & CRN_LIVE_MORE_OBJECTS)};
 }

@@ -34,9 +34,7 @@ static void *allocate(size_t size)
 
 static void release(void *block)
 {
-    crn_live taken;
-    crn_record_take(block, &taken);
-    crn_record_freed(&taken);
+    crn_record_free(block);
     free(block);
 }
 
@@ -48,11 +46,9 @@ static void *make(size_t size, unsigned how)
 
 static void *resize(void *block, size_t before, size_t size)
 {
-    crn_live taken;
     void *resized = allocate(size);
     memcpy(resized, block, before < size ? before : size);
-    crn_record_take(block, &taken);
-    crn_record_freed(&taken);
+    crn_record_free(block);
     free(block);
     return record(resized, size);
 }
