@@ -19,6 +19,7 @@ WORK = sys.argv[4]
 shutil.rmtree(WORK, ignore_errors=True)
 os.makedirs(WORK)
 FRAMES, SLOW = 600, 60  # frames.c
+PATIENCE = 300  # seconds, before a program that hangs is killed
 DECODE, BLEND = 1.5e6, 6e6  # ns
 CAPTURE, SAMPLES = (os.path.join(WORK, name) for name in ("out.cairn", "out.sampled.cairn"))
 
@@ -32,29 +33,40 @@ def record(program, *options, arguments=()):
     for name in os.listdir(WORK):
         os.remove(os.path.join(WORK, name))
     done = subprocess.run([CAIRN, "run", "--stacks", *options, "-o", CAPTURE, program, *arguments], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=True)
     word, used = done.stdout.split()
     same((word, done.stderr), ("done", ""), "output")
     return int(used)
 
 
+# On a busy machine other frames are slow, too, as they wait for a core. They are left out.
+WORKERS = "iteration % 10 = 3"  # frames that ask the worker: frames.c
+UNDISTURBED = WORKERS + " or duration <= 5e6"
+
+
+def undisturbed(*captures):
+    """How many of the other frames are not slow."""
+    (count,), = rows("select count(*) from spans where name = 'frame' and not (%s) and (%s)"
+                     % (WORKERS, UNDISTURBED), *captures)
+    return count
+
+
 def check_explanation(*captures):
-    """Slow frames spend 6 ms more in blend, which the worker runs for them. On a busy machine some others
-    are slow, too, as they wait for a core: they have no part in it."""
-    answer = json.loads(run(CAIRN, "explain", "--json", "--slow", "> 5ms", *captures, "frame"))
+    """Slow frames spend 6 ms more in blend, which the worker runs for them."""
+    answer = json.loads(run(CAIRN, "explain", "--json", "--slow", "> 5ms", "--where", UNDISTURBED, *captures,
+                            "frame"))
     functions = answer["functions"]
-    assert SLOW <= answer["slow"]["count"], answer["slow"]
-    first = next(row for row in functions["list"] if row["block"]["name"] == "blend")
-    share = SLOW / answer["slow"]["count"]
+    same(answer["slow"]["count"], SLOW, "slow frames")
+    first, = (row for row in functions["list"] if row["block"]["name"] == "blend")
     extra, error = first["slow"] - first["typical"], first["error"]
     rest = functions["slow"] - functions["typical"] - extra  # of decode, which all frames do
     # The kernel takes the core from a frame at a tick, at which it also samples: frames that wait for a
     # core have more samples of decode than others.
-    if answer["slow"]["count"] < 1.25 * SLOW:
+    if undisturbed(*captures) > 0.97 * (FRAMES - SLOW):
         assert abs(rest) < 4 * functions["error"] + 0.05 * BLEND, (rest, functions)
         assert "decode" not in [row["block"]["name"] for row in functions["list"]
                                 if row["slow"] - row["typical"] > 0.5 * DECODE], functions
-    assert abs(extra - BLEND * share) < 4 * error + 0.05 * BLEND, (extra, error, share)
+    assert abs(extra - BLEND) < 4 * error + 0.05 * BLEND, (extra, error)
     assert error < 0.3 * BLEND, error
     assert first["typical"] < 0.1 * BLEND, first
     assert "blend" in answer["answer"], answer["answer"]
