@@ -1,15 +1,95 @@
 /* SPDX-License-Identifier: MIT
  *
- * started.c - pthread_create that returns after the new thread has started (ld's --wrap; only in
- * builds with the address sanitizer).
+ * started.c - fork while no other thread is within the address sanitizer's allocator (ld's --wrap;
+ * only in builds with this sanitizer).
  *
- * A new thread first uses that sanitizer's allocator. gcc 12's leaves its locks locked in a child
- * of fork, which then hangs. After their start, a profile's threads allocate nothing, so tests may
- * fork beside them.
+ * gcc 12's sanitizer leaves the locks of its allocator locked in a child of fork if another thread
+ * holds them then, and the child hangs. Threads are in the allocator as they begin, as they create
+ * threads, and as they allocate and free memory. So fork waits for those that do, and they wait for
+ * fork. It does not wait for threads that end, which use the allocator, too: no test may fork
+ * beside these.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
+
+/* Fork has it alone, and does not wait for ever beside threads that allocate all the time. */
+static pthread_rwlock_t allocating = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+static void enter(void)
+{
+    int saved = errno;
+    pthread_rwlock_rdlock(&allocating);
+    errno = saved;
+}
+
+static void leave(void)
+{
+    pthread_rwlock_unlock(&allocating);
+}
+
+static void before_fork(void)
+{
+    pthread_rwlock_wrlock(&allocating);
+}
+
+/* The child's lock is made anew: waiting threads, which the child lacks, may be counted in it. */
+static void in_child(void)
+{
+    allocating = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+}
+
+/* Before the library's own handlers are added: those for fork's begin then run before this one, and
+ * those for its end after it, so that they can allocate memory and create threads. */
+__attribute__((constructor(101))) static void begin_handlers(void)
+{
+    pthread_atfork(before_fork, leave, in_child);
+}
+
+/* ---- memory ---- */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+
+void *__wrap_malloc(size_t size)
+{
+    enter();
+    void *memory = __real_malloc(size);
+    leave();
+    return memory;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    enter();
+    void *memory = __real_calloc(count, size);
+    leave();
+    return memory;
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    enter();
+    void *moved = __real_realloc(memory, size);
+    leave();
+    return moved;
+}
+
+void __wrap_free(void *memory)
+{
+    enter();
+    __real_free(memory);
+    leave();
+}
+
+/* ---- threads ---- */
 
 typedef struct beginning {
     void *(*run)(void *);
@@ -31,6 +111,7 @@ static void *begin(void *data)
     return run(its_data);
 }
 
+/* Returns after the new thread has begun. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *data)
 {
@@ -38,9 +119,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     beginning beginning = {.run = run, .data = data};
     sem_init(&beginning.begun, 0, 0);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    enter();
     int failure = __real_pthread_create(thread, attributes, begin, &beginning);
     while (!failure && sem_wait(&beginning.begun) != 0)
         ;
+    leave();
     pthread_setcancelstate(cancel, NULL);
     sem_destroy(&beginning.begun);
     errno = saved;
