@@ -279,7 +279,10 @@ def part_gcc(tally):
 
 
 def part_clang(tally):
-    options = ["-Dwerror=true", "-Dviewer=disabled", "-Dbench=false", "-Dunoptimized=tests", *lines()]
+    """First sizes as small as can be, so that each thing grows, folds and runs out early. The part gcc
+    has the usual sizes."""
+    options = ["-Dwerror=true", "-Dtiny_limits=true", "-Dviewer=disabled", "-Dbench=false",
+               "-Dunoptimized=tests", *lines()]
     if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
         test(tally, but=["long", "once", *ONCE, *TOOL])
 
@@ -290,15 +293,6 @@ def part_address(tally):
                *lines("-fno-sanitize-recover=all", "-fno-omit-frame-pointer")]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, but=["long", *ONCE], env=SANITIZED, patience=4)
-
-
-def part_tiny(tally):
-    """First sizes as small as can be, so that each thing grows, folds and runs out early. What -O2 and
-    -g bring is tested in the part gcc."""
-    options = ["-Dwerror=true", "-Dtiny_limits=true", "-Dtool=false", "-Dlua=disabled",
-               "-Dbench=false", "-Doptimization=1", "-Ddebug=false", "-Dunoptimized=tests"]
-    if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
-        test(tally, suites=["unit", "stress"], but=["long"])
 
 
 def part_soak(tally):
