@@ -14,6 +14,7 @@ struct cairn_view {
     cairn_block_info *blocks;
     cairn_cost *costs; /* by number of the context */
     cairn_block *path; /* path of the visited context */
+    uint32_t *loaded;  /* the path's length, then the record of each of its contexts */
     uint32_t path_room;
 };
 
@@ -71,7 +72,8 @@ static cairn_error fill(cairn_view *view, cairn_profile *profile)
     add_costs(view);
     add_blocks(view);
     view->path = crn_try_calloc(view->path_room, sizeof *view->path);
-    return view->path ? CAIRN_OK : CAIRN_E_MEMORY;
+    view->loaded = crn_try_calloc((size_t)view->path_room + 1, sizeof *view->loaded);
+    return view->path && view->loaded ? CAIRN_OK : CAIRN_E_MEMORY;
 }
 
 cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile)
@@ -102,6 +104,7 @@ void cairn_view_close(cairn_view *view)
     crn_free(view->blocks);
     crn_free(view->costs);
     crn_free(view->path);
+    crn_free(view->loaded);
     crn_free(view);
 }
 
@@ -110,14 +113,19 @@ const cairn_block_info *cairn_view_block(const cairn_view *view, cairn_block blo
     return view && block < view->snapshot.block_count ? &view->blocks[block] : NULL;
 }
 
+/* Changes the path to that of a context, and returns its length. What it has in common with the
+ * path before it stays: contexts are visited in the order in which they were made, mostly a callee
+ * after its caller, and whole paths of a deep recursion would take quadratic time. */
 static size_t load_path(const cairn_view *view, uint32_t context)
 {
     const crn_records *records = &view->snapshot.records;
-    size_t length = records->links[context].depth;
-    for (size_t at = length; at; at--) {
+    uint32_t length = records->links[context].depth, before = view->loaded[0];
+    for (uint32_t at = length; at && (at > before || view->loaded[at] != context); at--) {
         view->path[at - 1] = records->links[context].block;
+        view->loaded[at] = context;
         context = records->links[context].from;
     }
+    view->loaded[0] = length;
     return length;
 }
 

@@ -153,6 +153,44 @@ static void a_visitor_can_stop_the_visit(void **state)
     setup_close(&s);
 }
 
+typedef struct looking {
+    const cairn_view *view;
+    bool again, same;
+} looking;
+
+/* Finds the context by the path that it is visited with; perhaps visits all contexts in between. */
+static bool look(void *data, const cairn_block *sequence, size_t length, const cairn_cost *cost)
+{
+    looking *l = data;
+    cairn_cost found = {0};
+    l->same &=
+        cairn_view_find(l->view, sequence + 1, length - 1, &found) && found.calls == cost->calls;
+    if (l->again)
+        cairn_view_contexts(l->view, look, &(looking){.view = l->view, .same = true});
+    return true;
+}
+
+static void a_visitor_can_visit_the_view_again(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 5);
+    /* A short path is visited between two longer ones that have a context in common. */
+    const cairn_block paths[][4] = {{1, 3, 4}, {2}, {1, 3, 5}, {2, 3, 4}};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        for (const cairn_block *at = paths[i]; *at; at++)
+            cairn_enter(s.strand, *at);
+        cairn_strand_unwind(s.strand, 0);
+    }
+    cairn_view *view = view_of(s.profile);
+    for (int again = 0; again < 2; again++) {
+        looking l = {.view = view, .again = again, .same = true};
+        cairn_view_contexts(view, look, &l);
+        assert_true(l.same);
+    }
+    cairn_view_close(view);
+    setup_close(&s);
+}
+
 static void a_view_is_a_snapshot(void **state)
 {
     (void)state;
@@ -191,6 +229,7 @@ int main(void)
         cmocka_unit_test(calls_are_asked_by_how_they_end),
         cmocka_unit_test(a_sequence_need_not_be_canonical),
         cmocka_unit_test(a_visitor_can_stop_the_visit),
+        cmocka_unit_test(a_visitor_can_visit_the_view_again),
         cmocka_unit_test(a_view_is_a_snapshot),
         cmocka_unit_test(errors_have_words),
     };
