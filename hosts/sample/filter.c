@@ -4,7 +4,8 @@
  * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
  * asks the collector to end without a system call. The collector is not filtered, and looks at the
  * thread like at others. Threads inherit the filter of their creator. Before a filter for all
- * threads is installed, sampling ends, even if the kernel then refuses the filter.
+ * threads is installed, sampling ends, even if the kernel then refuses the filter. Other system
+ * calls that programs make by number are handled here, too.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,16 +29,11 @@
  * `mask` to the signals that the thread blocked before. */
 static bool before_filter(bool all_threads, sigset_t *mask)
 {
-    sigset_t own;
-    int number = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
     if (all_threads)
         crn_sample_end_early();
     if (crn_sample_filtered) /* its filter may forbid sigprocmask */
         return false;
-    sigemptyset(&own);
-    if (number)
-        sigaddset(&own, number);
-    sigprocmask(SIG_BLOCK, &own, mask); /* of this thread alone */
+    crn_sample_signal_block(SIG_BLOCK, mask);
     crn_sample_filtered = true;
     return true;
 }
@@ -45,8 +42,8 @@ static bool before_filter(bool all_threads, sigset_t *mask)
 static void no_filter(const sigset_t *mask)
 {
     int saved = errno;
-    sigprocmask(SIG_SETMASK, mask, NULL);
     crn_sample_filtered = false;
+    crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }
 
@@ -83,6 +80,28 @@ static bool is_for_all(const long arguments[])
            arguments[2];
 }
 
+/* Handles rt_sigaction for the timers' signal: programs reset all signals so, too. Returns true if
+ * the call is to be ignored. Both actions are the kernel's: handler, flags, restorer and mask. */
+static bool keeps_action(const long arguments[])
+{
+    enum { HANDLER, WORDS = 4 };
+    const uintptr_t *new = (const uintptr_t *)arguments[1];
+    uintptr_t *old = (uintptr_t *)arguments[2];
+    __sighandler_t handler = new ? (__sighandler_t) new[HANDLER] : SIG_DFL;
+    if (!crn_sample_signal_is_kept((int)arguments[0], handler))
+        return false;
+    if (old)
+        memset(old, 0, WORDS * sizeof *old);
+    return true;
+}
+
+/* Returns true for calls that rights.c handles if they are made by functions of libc. (The kernel
+ * applies changes of users to the calling thread alone.) */
+static bool needs_one_thread(long number)
+{
+    return number == SYS_unshare || number == SYS_setns || number == SYS_chroot;
+}
+
 /* libc has no function for seccomp: programs and libseccomp use this one. */
 EXPORT long syscall(long number, ...)
 {
@@ -97,10 +116,14 @@ EXPORT long syscall(long number, ...)
     bool first = installs_filter(number, arguments) && before_filter(is_for_all(arguments), &mask);
     if (number == SYS_exit_group)
         _exit((int)arguments[0]); /* which completes the capture */
+    if (number == SYS_rt_sigaction && keeps_action(arguments))
+        return 0;
+    bool paused = needs_one_thread(number) && crn_sample_pause();
     long result = crn_sample_real_call(number, arguments[0], arguments[1], arguments[2],
                                        arguments[3], arguments[4], arguments[5]);
     if (first && result == -1)
         no_filter(&mask);
+    crn_sample_go_on(paused);
     return result;
 }
 

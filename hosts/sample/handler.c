@@ -44,11 +44,18 @@ static void record(crn_sampled *thread, const ucontext_t *context)
     __atomic_store_n(&thread->turn->written, at + CRN_HEAD_WORDS + count, __ATOMIC_RELEASE);
 }
 
-static void handle(int number, siginfo_t *info, void *context)
+#ifdef __x86_64__
+/* QEMU's emulation of programs (7.2) begins handlers with a stack that is not aligned. */
+#define ALIGNED __attribute__((force_align_arg_pointer))
+#else
+#define ALIGNED
+#endif
+
+ALIGNED static void handle(int number, siginfo_t *info, void *context)
 {
-    (void)number;
     int saved = errno;
-    if (info->si_code == SI_TIMER && info->si_value.sival_ptr)
+    bool own = number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
+    if (own && info->si_code == SI_TIMER && info->si_value.sival_ptr)
         record(info->si_value.sival_ptr, context);
     errno = saved;
 }
@@ -61,4 +68,9 @@ bool crn_sample_handle(int number)
     sigfillset(&action.sa_mask);
     extern int __sigaction(int number, const struct sigaction *new, struct sigaction *old);
     return __sigaction(number, &action, NULL) == 0;
+}
+
+bool crn_sample_handles(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == handle;
 }

@@ -16,6 +16,7 @@
 #define CRN_SAMPLE_SAMPLE_H
 
 #include <cairn/process.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -90,6 +91,14 @@ typedef struct crn_sampled {
 
 extern int crn_sample_signal; /* number of the timers' signal; atomic; 0: none */
 
+/* Signals that the program has blocked, or waited for, in a set of a few: bit N - 1 is signal N;
+ * atomic. */
+extern uint64_t crn_sample_named;
+bool crn_sample_signal_is_named(int number);
+
+/* libc's pthread_sigmask. */
+int crn_sample_mask(int how, const sigset_t *set, sigset_t *old);
+
 /* True if a filter (seccomp) may forbid the calling thread system calls: it should make none. */
 extern __thread bool crn_sample_filtered;
 
@@ -112,12 +121,24 @@ bool crn_sample_profiles_itself(void);
 
 /* Installs the handler for a signal. False if that fails. */
 bool crn_sample_handle(int number);
+/* Returns true if the action is that handler. */
+bool crn_sample_handles(const struct sigaction *action);
 
 /* ---- signals.c: the program must not meet our signal ---- */
 
 /* Chooses a signal that the program does not use, other than the present one, and installs the
  * handler for it. Returns 0 if there is none. */
 int crn_sample_signal_choose(void);
+/* Called when the program sets the action of a signal. Gives the sampler's signal up if the program
+ * installs a handler for it. Returns true if the call is to be ignored: the program resets,
+ * ignores or holds the sampler's signal, as programs do with all signals. */
+bool crn_sample_signal_is_kept(int number, __sighandler_t handler);
+
+/* ---- masks.c: sets of signals ---- */
+
+/* Blocks the timers' signal in the calling thread alone (SIG_BLOCK), or unblocks it (SIG_UNBLOCK).
+ * Sets `before`, unless it is NULL, to the signals that were blocked. */
+void crn_sample_signal_block(int how, sigset_t *before);
 
 /* ---- start.c ---- */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hides the timers' signal from the program: interposes functions that set its action or wait for
- * it. The runtime's handler of SIGBUS stays installed behind the program's.
+ * Hides the timers' signal from the program: interposes functions that set its action (masks.c:
+ * that block it or wait for it). The runtime's handler of SIGBUS stays installed behind the
+ * program's.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/signalfd.h>
 
 #include <cairn/host.h>
 
@@ -22,8 +22,9 @@ int crn_sample_signal_choose(void)
     int own = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
     for (int number = SIGRTMAX - 3; number > SIGRTMIN; number--) {
         struct sigaction action;
-        if (number != own && __sigaction(number, NULL, &action) == 0 &&
-            action.sa_handler == SIG_DFL && crn_sample_handle(number))
+        if (number != own && !crn_sample_signal_is_named(number) &&
+            __sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+            crn_sample_handle(number))
             return number;
     }
     return 0;
@@ -34,10 +35,7 @@ static bool is_own(int number)
     return number && number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
 }
 
-/* Called when the program sets the action of a signal. Gives the sampler's signal up if the program
- * installs a handler for it. Returns true if the call is to be ignored: the program resets,
- * ignores or holds the sampler's signal, as programs do with all signals. */
-static bool is_kept(int number, __sighandler_t handler)
+bool crn_sample_signal_is_kept(int number, __sighandler_t handler)
 {
     if (!is_own(number))
         return false;
@@ -53,11 +51,11 @@ EXPORT int sigaction(int number, const struct sigaction *restrict new,
 {
     if (number == SIGBUS)
         return cairn_priv_bus_action(new, old);
-    if (!is_kept(number, new ? new->sa_handler : SIG_DFL))
-        return __sigaction(number, new, old);
-    if (old)
+    bool kept = crn_sample_signal_is_kept(number, new ? new->sa_handler : SIG_DFL);
+    int result = kept ? 0 : __sigaction(number, new, old);
+    if (old && (kept || (result == 0 && crn_sample_handles(old))))
         *old = (struct sigaction){.sa_handler = SIG_DFL};
-    return 0;
+    return result;
 }
 
 /* ---- the older functions that set an action; each has several names in libc ---- */
@@ -69,7 +67,7 @@ static __sighandler_t set(const char *name, setter **real, int flags, int number
                           __sighandler_t handler)
 {
     struct sigaction new = {.sa_handler = handler, .sa_flags = flags}, old;
-    if (is_kept(number, handler))
+    if (crn_sample_signal_is_kept(number, handler))
         return SIG_DFL;
     if (number == SIGBUS && handler != SIG_HOLD)
         return cairn_priv_bus_action(&new, &old) == 0 ? old.sa_handler : SIG_ERR;
@@ -111,53 +109,7 @@ EXPORT int siginterrupt(int number, int interrupts)
 /* Finds `signal` early, as a signal handler may call it. */
 __attribute__((constructor)) static void find_signal(void)
 {
+    int saved = errno;
     signal(SIGKILL, SIG_DFL); /* has no effect */
-}
-
-/* ---- waiting for sets of signals ---- */
-
-static sigset_t without_own(const sigset_t *set)
-{
-    sigset_t without = *set;
-    int own = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
-    if (own)
-        sigdelset(&without, own);
-    return without;
-}
-
-EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
-                        const struct timespec *restrict timeout)
-{
-    static int (*real)(const sigset_t *, siginfo_t *, const struct timespec *);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "sigtimedwait");
-    sigset_t without = without_own(set);
-    return real(&without, info, timeout);
-}
-
-EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
-{
-    static int (*real)(const sigset_t *, siginfo_t *);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "sigwaitinfo");
-    sigset_t without = without_own(set);
-    return real(&without, info);
-}
-
-EXPORT int sigwait(const sigset_t *restrict set, int *restrict number)
-{
-    static int (*real)(const sigset_t *, int *);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "sigwait");
-    sigset_t without = without_own(set);
-    return real(&without, number);
-}
-
-EXPORT int signalfd(int file, const sigset_t *set, int flags)
-{
-    static int (*real)(int, const sigset_t *, int);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "signalfd");
-    sigset_t without = without_own(set);
-    return real(file, &without, flags);
+    errno = saved;
 }

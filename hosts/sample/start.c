@@ -27,8 +27,9 @@ enum {
     PERIOD_LEAST = 10000,     /* ns */
     PERIOD_USUAL = 1000000,   /* ns */
     STACK_LEAST = 256 * 1024, /* bytes */
-    END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
-    EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
+    END_MS = 2000,       /* longest wait for the collector at the program's end, which must come */
+    GONE_NS = 100000000, /* longest wait for the kernel to remove a thread that has ended */
+    EXIT_MS = 200        /* the same in _exit, which may run in a signal handler inside malloc */
 };
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
@@ -57,6 +58,7 @@ static struct {
     bool files_stay;    /* the program keeps its descriptor of the capture, because it could not
                            fetch one from the collector for the next pause */
     pid_t number;       /* of the collector's thread */
+    pid_t keeper_number;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -200,12 +202,13 @@ static void *keep(void *data)
     prctl(PR_SET_NAME, "cairn-files");
     pthread_mutex_lock(&collector.lock);
     collector.keeps = KEEPER_RUNS;
+    collector.keeper_number = gettid();
     pthread_cond_broadcast(&collector.wake);
     pthread_mutex_unlock(&collector.lock);
     pthread_join(collector.thread, NULL);
     if (collector.status)
         syscall(SYS_exit, collector.status);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL); /* for exit handlers */
+    crn_sample_mask(SIG_SETMASK, &mask, NULL); /* for exit handlers */
     return NULL;
 }
 
@@ -252,7 +255,7 @@ static void begin(void)
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    crn_sample_mask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
     collector.ended = false;
     collector.status = 0;
@@ -265,7 +268,7 @@ static void begin(void)
         start_keeper(&before);
         leave_files();
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    crn_sample_mask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- the process ---- */
@@ -327,6 +330,7 @@ static void open_profile(const char *path)
     crn_interpreters_find(collector.profile);
     crn_code_begin(collector.profile);
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
+    crn_sample_signal_block(SIG_UNBLOCK, NULL); /* the process may have begun with all blocked */
     pthread_atfork(before_fork, after_in_parent, after_in_child);
     begin();
 }
@@ -415,6 +419,16 @@ static void end_collector(long ms)
         join_collector(&limit);
 }
 
+/* Waits until the kernel has removed a thread that has ended: until then it refuses `unshare` and
+ * `setns`, as if the process had several threads. */
+static void wait_until_gone(pid_t thread, uint64_t limit)
+{
+    const struct timespec moment = {.tv_nsec = 20000};
+    while (syscall(SYS_tgkill, getpid(), thread, 0) == 0 &&
+           crn_sample_clock(CLOCK_MONOTONIC) < limit)
+        syscall(SYS_nanosleep, &moment, NULL);
+}
+
 /* Ends the collector for a pause. The calling thread first copies the capture's descriptor from the
  * collector's table to its own, for the next collector; `working` keeps the collector from closing
  * it meanwhile. */
@@ -428,13 +442,22 @@ static bool pause_collector(void)
         cairn_priv_process_file_fetch(collector.number);
     pthread_mutex_unlock(&collector.working);
     struct timespec limit = after_ms(END_MS);
-    return first && join_collector(&limit);
+    bool kept = collector.keeps == KEEPER_RUNS, ended = first && join_collector(&limit);
+    uint64_t soon = crn_sample_clock(CLOCK_MONOTONIC) + GONE_NS;
+    if (ended)
+        wait_until_gone(collector.number, soon);
+    if (ended && kept)
+        wait_until_gone(collector.keeper_number, soon);
+    return ended;
 }
 
 bool crn_sample_pause(void)
 {
-    return collector.running && !crn_sample_filtered && getpid() == collector.process &&
-           pause_collector();
+    int saved = errno;
+    bool paused = collector.running && !crn_sample_filtered && getpid() == collector.process &&
+                  pause_collector();
+    errno = saved;
+    return paused;
 }
 
 void crn_sample_go_on(bool paused)
@@ -457,11 +480,28 @@ void crn_sample_end_early(void)
     end_collector(END_MS);
 }
 
+/* Returns true if the collector has been started in this process. Children of vfork have the memory
+ * of their parent, and children of _Fork, or of the system call clone, have no collector. A
+ * filtered thread may not even ask for the process's number. */
+static bool is_of_process(void)
+{
+    return collector.running && (crn_sample_filtered || getpid() == collector.process);
+}
+
 __attribute__((destructor)) static void end_with_program(void)
 {
     int saved = errno;
-    end_collector(END_MS);
-    collector.running = false;
+    if (is_of_process()) {
+        end_collector(END_MS);
+        collector.running = false;
+    }
+    errno = saved;
+}
+
+__attribute__((constructor)) static void end_with_quick_exit(void)
+{
+    int saved = errno;
+    at_quick_exit(end_with_program);
     errno = saved;
 }
 
@@ -469,8 +509,7 @@ __attribute__((destructor)) static void end_with_program(void)
 
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-    /* A filtered thread may not even ask for the process's number. */
-    if (collector.running && (crn_sample_filtered || getpid() == collector.process))
+    if (is_of_process())
         end_collector(EXIT_MS);
     crn_sample_leave(status);
 }

@@ -5,6 +5,7 @@
 #include "sample.h"
 
 int crn_sample_signal;
+uint64_t crn_sample_named;
 pid_t crn_sample_ending_thread;
 uint64_t crn_sample_used_before;
 __thread bool crn_sample_filtered;
@@ -14,6 +15,19 @@ void crn_sample_find_call(void)
 {
     if (!crn_sample_real_call)
         *(void **)&crn_sample_real_call = dlsym(RTLD_NEXT, "syscall");
+}
+
+bool crn_sample_signal_is_named(int number)
+{
+    return __atomic_load_n(&crn_sample_named, __ATOMIC_RELAXED) >> (number - 1) & 1;
+}
+
+int crn_sample_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    static int (*real)(int, const sigset_t *, sigset_t *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_sigmask");
+    return real(how, set, old);
 }
 
 void crn_sample_leave(int status)

@@ -60,14 +60,14 @@ static void lock_timers(sigset_t *mask)
 {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, mask);
+    crn_sample_mask(SIG_BLOCK, &all, mask);
     pthread_mutex_lock(&lock);
 }
 
 static void unlock_timers(const sigset_t *mask)
 {
     pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, mask, NULL);
+    crn_sample_mask(SIG_SETMASK, mask, NULL);
 }
 
 /* Called under the lock. */

@@ -11,15 +11,19 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -313,6 +317,88 @@ static void signals(void)
         fail("signals");
 }
 
+/* Blocks all signals and works. No signal is pending, and none ends a wait in which the thread
+ * blocks none. */
+static void masked(void)
+{
+    sigset_t all, none, pending;
+    struct timespec wait = {.tv_nsec = 2000000};
+    struct epoll_event event;
+    int file = epoll_create1(EPOLL_CLOEXEC);
+    sigfillset(&all);
+    sigemptyset(&none);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    for (int i = 0; i < 5; i++) {
+        work(30);
+        if (sigpending(&pending) != 0 || !sigisemptyset(&pending))
+            fail("sigpending");
+        work(30);
+        if (ppoll(NULL, 0, &wait, &none) != 0)
+            fail("ppoll");
+        work(30);
+        if (pselect(0, NULL, NULL, NULL, &wait, &none) != 0)
+            fail("pselect");
+        work(30);
+        if (epoll_pwait(file, &event, 1, 2, &none) != 0)
+            fail("epoll_pwait");
+    }
+    close(file);
+}
+
+/* Sends itself each real-time signal, and waits for it. */
+static void named(void)
+{
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        sigset_t set;
+        siginfo_t info = {0};
+        sigemptyset(&set);
+        sigaddset(&set, number);
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+        work(number == SIGRTMIN ? 30 : 2);
+        sigqueue(getpid(), number, (union sigval){.sival_int = number});
+        if (sigtimedwait(&set, &info, &(struct timespec){.tv_sec = 5}) != number ||
+            info.si_value.sival_int != number)
+            fail("sigtimedwait");
+    }
+}
+
+/* Resets all signals by number, and works; unshares its files so, too. */
+static void by_number(void)
+{
+    uintptr_t none[4] = {0}, old[4];
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGBUS && (syscall(SYS_rt_sigaction, number, none, old, sizeof(uint64_t)) ==
+                                 0) == (number == SIGKILL || number == SIGSTOP))
+            fail("rt_sigaction");
+    work(60);
+    for (int i = 0; i < 16; i++)
+        if ((i % 2 ? syscall(SYS_unshare, CLONE_NEWUSER) : unshare(CLONE_NEWUSER)) != 0 &&
+            errno == EINVAL)
+            fail("unshare");
+    work(60);
+}
+
+/* Children that no fork handler knows of: in each one a wait for the collector would take 2 s. */
+static void unknown_forks(void)
+{
+    for (int i = 0; i < 100; i++) {
+        int status;
+        pid_t child = i % 2 ? _Fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (child == 0)
+            exit(3);
+        if (waitpid(child, &status, 0) != child || status != 3 << 8)
+            fail("child");
+    }
+    work(60);
+}
+
+static void quick(void)
+{
+    work(60);
+    puts("done");
+    quick_exit(7);
+}
+
 /* ---- rights ---- */
 
 /* Allows the calls of `allowed`; the process is killed at any other. */
@@ -538,6 +624,11 @@ static const struct {
              {"forks", forks},
              {"vforks", vforks},
              {"signals", signals},
+             {"masked", masked},
+             {"named", named},
+             {"by-number", by_number},
+             {"unknown-forks", unknown_forks},
+             {"quick", quick},
              {"closed", closed},
              {"filtered", filtered},
              {"filtered-all", filtered_all},
@@ -556,6 +647,8 @@ static const struct {
 int main(int argc, char **argv)
 {
     void (*run)(void) = NULL;
+    if (errno)
+        fail("errno at the begin");
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (argc > 1 && strcmp(argv[1], parts[i].name) == 0)

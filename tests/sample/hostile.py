@@ -69,11 +69,22 @@ part("last", "the first thread ends; the process ends with its last thread", "en
 part("forks", "forks and vforks of several threads while others allocate", "main")
 part("vforks", "vfork and exec", "main")
 part("signals", "10,000 signals a second, and a handler that calls free", "signals")
+part("named", "every real-time signal is the program's, without a handler", "work")
+part("by-number", "system calls by number: all signals are reset, namespaces unshared", "work")
+part("unknown-forks", "children that no fork handler knows of", "work")
+part("quick", "a program that ends by quick_exit", "work")
 part("closed", "all descriptors are closed, and no further one is allowed", "work")
 part("filtered", "seccomp: a thread that may only write and exit", "work")
 part("filtered-all", "seccomp: all threads may only write and exit", "work")
 part("filtered-child", "seccomp: a thread that inherited its filter ends the process", "work")
 part("strict", "seccomp: the strict mode, and the status of the last thread", "work")
+
+
+@case("all signals are blocked: none ends a wait, and the time is the working function's")
+def _():
+    report = check(PROGRAM, "masked")
+    cpu = {row["block"]["name"]: row["inclusive"]["cpu"] for row in report["flat"]}
+    assert cpu["work"] > 0.8 * sum(row["self"]["cpu"] for row in report["flat"]), cpu
 
 
 def samples_after(name):
@@ -143,6 +154,16 @@ def _():
                    '{ if (!strcmp(program_invocation_short_name, "sampled-program")) puts("preloaded"); }\n')
     subprocess.run(["cc", "-shared", "-fPIC", "-o", other, source], check=True)
     assert "work" in names_of(check(SAMPLED, "split", LD_PRELOAD=other))
+
+
+@case("a program that an emulator runs")
+def _():
+    emulator = shutil.which("qemu-" + os.uname().machine)
+    if not emulator:
+        print("# no qemu-user")
+        return
+    found = ends_as([CAIRN, "run", "-o", CAPTURE, emulator, PROGRAM, "quick"])
+    same(found, ("done\n", 7), "output and status")
 
 
 @case("programs of musl, dynamically linked and static")
