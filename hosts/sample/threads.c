@@ -40,6 +40,7 @@ static struct {
     uint64_t at;     /* of the last scan, ns */
     uint64_t took;   /* the last scan, ns */
     uint64_t period; /* of processor time between two samples of a thread, ns */
+    bool traced;     /* at the first scan: threads get no timers */
 } tasks = {.folder = -1};
 
 /* Returns the kernel's number for the processor clock of a thread of the process. */
@@ -70,6 +71,20 @@ static void unlock_timers(const sigset_t *mask)
     crn_sample_mask(SIG_SETMASK, mask, NULL);
 }
 
+/* Returns true if a debugger traces the process: it would stop at each of the timers' signals. */
+static bool is_traced(void)
+{
+    static const char key[] = "TracerPid:";
+    char text[1024];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *tracer = strstr(text, key);
+    return tracer && atoi(tracer + sizeof key - 1) != 0;
+}
+
 /* Called under the lock. */
 static void timer_create_now(crn_sampled *thread)
 {
@@ -81,8 +96,8 @@ static void timer_create_now(crn_sampled *thread)
     every.it_interval.tv_sec = (time_t)(tasks.period / 1000000000);
     every.it_interval.tv_nsec = (long)(tasks.period % 1000000000);
     every.it_value = every.it_interval;
-    thread->has_timer =
-        number && syscall(SYS_timer_create, thread->turn->clock, &event, &thread->timer) == 0;
+    thread->has_timer = number && !tasks.traced &&
+                        syscall(SYS_timer_create, thread->turn->clock, &event, &thread->timer) == 0;
     if (thread->has_timer)
         syscall(SYS_timer_settime, thread->timer, 0, &every, NULL);
 }
@@ -353,6 +368,8 @@ static void scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 void crn_sample_threads_scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 {
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
+    if (!thread_count)
+        tasks.traced = is_traced();
     if (tasks.folder < 0)
         tasks.folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tasks.folder < 0)

@@ -156,6 +156,19 @@ def _():
     assert "work" in names_of(check(SAMPLED, "split", LD_PRELOAD=other))
 
 
+@case("a program that a debugger runs: it stops at no signal of Cairn's")
+def _():
+    if not shutil.which("gdb"):
+        print("# no gdb")
+        return
+    output, status = ends_as([CAIRN, "run", "-o", CAPTURE, "gdb", "-nx", "-batch", "-ex", "run",
+                              "--args", PROGRAM, "quick"])
+    if "ptrace" in output:
+        print("# the kernel does not let this user debug")
+        return
+    assert status == 0 and "exited with code 07" in output, output
+
+
 @case("a program that an emulator runs")
 def _():
     emulator = shutil.which("qemu-" + os.uname().machine)
