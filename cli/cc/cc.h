@@ -24,7 +24,7 @@ char **crn_cc_words(int argc, char **argv, bool (*is_ours)(const char *word));
 crn_cc_job crn_cc_read(char *const *words);
 
 /* --lean counts, and does not enter, the most called functions up to this share of calls. */
-#define CRN_LEAN_SHARE 0.99
+#define CRN_LEAN_SHARE 0.999
 
 /* Returns a file descriptor for the plugin: the list of functions of the capture that --lean
  * counts. On an error prints a message and returns -1. */

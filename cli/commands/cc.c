@@ -208,7 +208,7 @@ static const crn_option gcc_options[] = {
     {"lean", .argument = "CAPTURE", .optional = true,
      .help = "Count the functions that are called most, but do not enter them: exact counts at a "
              "few per cent of cost",
-     .more = "They are those with 99 % of the calls of an earlier run, CAPTURE; without one an "
+     .more = "They are those with 99.9 % of the calls of an earlier run, CAPTURE; without one an "
              "estimate chooses them. Their callees appear below the context around them. "
              "CAIRN_LEAN=CAPTURE in the environment does the same.",
      .set = set_lean},

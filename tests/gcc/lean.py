@@ -157,6 +157,16 @@ def chosen_by_a_run():
         assert not report("x.cairn")["warnings"], report("x.cairn")["warnings"]
 
 
+@case("a run chooses functions until those that are left have less than a thousandth of the calls")
+def most_calls_are_chosen():
+    for others, expected in ((3000, ["fold", "other", "step"]), (200, ["fold", "step"])):
+        turns()
+        calls_by_path(300000, others, "before.cairn")
+        turns("--lean=before.cairn")
+        calls_by_path(300000, others)
+        assert marked() == expected, (others, marked())
+
+
 @case("a run that calls other functions most is warned about, with the command that renews the choice")
 def other_functions():
     turns()
