@@ -386,8 +386,13 @@ bool crn_alloc_stack_holds(const struct crn_stack *stack, uintptr_t address);
 
 /* ---- peak.c: live bytes at the process's peak ------------------------------------------ */
 
-extern uint32_t crn_peak_moment;              /* atomic */
-extern int64_t crn_peak_most, crn_peak_least; /* limits of crn_lane.unflushed; atomic */
+/* Data that all threads read at each change of live bytes. A cache line of its own. */
+typedef struct crn_peak_data {
+    int64_t most, least; /* limits of crn_lane.unflushed; atomic */
+    uint32_t moment;     /* atomic */
+} __attribute__((aligned(64))) crn_peak_data;
+
+extern crn_peak_data crn_peak_now;
 
 /* Counts open lanes: `change` is 1 for a lane that was opened, -1 for one that was closed. */
 void crn_peak_lanes(int change);
@@ -414,15 +419,15 @@ uint64_t crn_peak_live(const crn_lane *lane);
 /* Changes the live bytes of a context. */
 static inline void crn_peak_change(crn_lane *lane, cairn_context context, int64_t bytes)
 {
-    if (CRN_UNLIKELY(lane->moment != __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE)))
+    if (CRN_UNLIKELY(lane->moment != __atomic_load_n(&crn_peak_now.moment, __ATOMIC_ACQUIRE)))
         crn_peak_settle(lane);
     crn_tally *tally = &lane->tallies[context];
     if (CRN_UNLIKELY(tally->moment != lane->moment))
         crn_peak_note(lane, context);
     tally->live += (uint64_t)bytes;
     lane->unflushed += bytes;
-    if (CRN_UNLIKELY(lane->unflushed > __atomic_load_n(&crn_peak_most, __ATOMIC_RELAXED) ||
-                     lane->unflushed < __atomic_load_n(&crn_peak_least, __ATOMIC_RELAXED)))
+    if (CRN_UNLIKELY(lane->unflushed > __atomic_load_n(&crn_peak_now.most, __ATOMIC_RELAXED) ||
+                     lane->unflushed < __atomic_load_n(&crn_peak_now.least, __ATOMIC_RELAXED)))
         crn_peak_check(lane);
 }
 

@@ -210,7 +210,7 @@ static void settle_resting(const uint64_t *profile)
 {
     static const uint64_t *settled; /* profile that was settled last, and for which moment */
     static uint32_t moment;
-    uint32_t now = __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE);
+    uint32_t now = __atomic_load_n(&crn_peak_now.moment, __ATOMIC_ACQUIRE);
     if (settled == profile && moment == now)
         return;
     for (uint32_t i = lane_parent + 1; i <= lane_count; i++) {

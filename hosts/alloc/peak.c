@@ -9,6 +9,8 @@
  * its last copy, so a moment costs no more than the allocations before it. docs/ALLOC.md has the
  * error bounds.
  */
+#include <string.h>
+
 #include "alloc.h"
 
 enum {
@@ -17,35 +19,45 @@ enum {
     FLOOR = 8192 /* or this many bytes, if that is more */
 };
 
-uint32_t crn_peak_moment = 1;
-int64_t crn_peak_most, crn_peak_least;
+crn_peak_data crn_peak_now = {.moment = 1};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int64_t total; /* atomic */
-static int64_t last;  /* the total at the last moment; atomic, changes under the lock */
-static int lanes;     /* number of lanes; atomic */
+
+/* Data that threads change often. A cache line of its own. */
+static struct {
+    int64_t total; /* atomic */
+    int64_t last;  /* the total at the last moment; atomic, changes under the lock */
+    int lanes;     /* number of lanes; atomic */
+} __attribute__((aligned(64))) all;
+
+/* Stores a limit if it has changed: a store takes the cache line away from all other threads. */
+static void put(int64_t *limit, int64_t value)
+{
+    if (__atomic_load_n(limit, __ATOMIC_RELAXED) != value)
+        __atomic_store_n(limit, value, __ATOMIC_RELAXED);
+}
 
 /* Sets how many bytes a lane may keep out of the total. With several lanes it is a small part of
  * the peak, as a lane whose thread waits adds nothing. A single lane may keep out growth up to the
  * next moment, and any decrease. */
 static void share(void)
 {
-    int64_t peak = __atomic_load_n(&last, __ATOMIC_RELAXED);
-    int64_t missing = peak + peak / STEP - __atomic_load_n(&total, __ATOMIC_RELAXED);
+    int64_t peak = __atomic_load_n(&all.last, __ATOMIC_RELAXED);
+    int64_t missing = peak + peak / STEP - __atomic_load_n(&all.total, __ATOMIC_RELAXED);
     int64_t slack = peak / SLACK;
-    int count = __atomic_load_n(&lanes, __ATOMIC_RELAXED);
+    int count = __atomic_load_n(&all.lanes, __ATOMIC_RELAXED);
     if (count > 1)
         slack = (slack > FLOOR ? slack : FLOOR) / count;
     else if (slack < missing)
         slack = missing;
-    __atomic_store_n(&crn_peak_most, slack, __ATOMIC_RELAXED);
-    __atomic_store_n(&crn_peak_least, count > 1 ? -slack : INT64_MIN, __ATOMIC_RELAXED);
+    put(&crn_peak_now.most, slack);
+    put(&crn_peak_now.least, count > 1 ? -slack : INT64_MIN);
 }
 
 void crn_peak_lanes(int change)
 {
     pthread_mutex_lock(&lock);
-    __atomic_add_fetch(&lanes, change, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&all.lanes, change, __ATOMIC_RELAXED);
     share();
     pthread_mutex_unlock(&lock);
 }
@@ -53,13 +65,13 @@ void crn_peak_lanes(int change)
 void crn_peak_retract(crn_lane *lane)
 {
     int64_t told = __atomic_exchange_n(&lane->told, 0, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&total, told, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&all.total, told, __ATOMIC_RELAXED);
 }
 
 void crn_peak_again(void)
 {
     pthread_mutex_lock(&lock);
-    __atomic_store_n(&last, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&all.last, 0, __ATOMIC_RELAXED);
     share();
     pthread_mutex_unlock(&lock);
 }
@@ -67,8 +79,8 @@ void crn_peak_again(void)
 void crn_peak_restart(void)
 {
     pthread_mutex_init(&lock, NULL);
-    total = last = lanes = 0;
-    crn_peak_most = crn_peak_least = 0;
+    memset(&all, 0, sizeof all);
+    crn_peak_now.most = crn_peak_now.least = 0;
 }
 
 /* ---- copies ---- */
@@ -89,7 +101,7 @@ static void copy(crn_lane *lane, cairn_context context)
 
 void crn_peak_settle(crn_lane *lane)
 {
-    uint32_t now = __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE);
+    uint32_t now = __atomic_load_n(&crn_peak_now.moment, __ATOMIC_ACQUIRE);
     if (lane->moment == now || lane->off)
         return;
     if (lane->changed_all)
@@ -126,9 +138,9 @@ void crn_peak_note(crn_lane *lane, cairn_context context)
 static void declare(int64_t reached)
 {
     pthread_mutex_lock(&lock);
-    if (reached > last) {
-        __atomic_store_n(&last, reached, __ATOMIC_RELAXED);
-        __atomic_store_n(&crn_peak_moment, crn_peak_moment + 1, __ATOMIC_RELEASE);
+    if (reached > all.last) {
+        __atomic_store_n(&all.last, reached, __ATOMIC_RELAXED);
+        __atomic_store_n(&crn_peak_now.moment, crn_peak_now.moment + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -138,9 +150,9 @@ static void declare(int64_t reached)
 static void flush(crn_lane *lane, int64_t step)
 {
     __atomic_add_fetch(&lane->told, lane->unflushed, __ATOMIC_RELAXED);
-    int64_t now = __atomic_add_fetch(&total, lane->unflushed, __ATOMIC_RELAXED);
+    int64_t now = __atomic_add_fetch(&all.total, lane->unflushed, __ATOMIC_RELAXED);
     lane->unflushed = 0;
-    int64_t before = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    int64_t before = __atomic_load_n(&all.last, __ATOMIC_RELAXED);
     if (now > before + (step ? before / step : 0)) {
         declare(now);
         crn_peak_settle(lane);
@@ -150,7 +162,7 @@ static void flush(crn_lane *lane, int64_t step)
 
 uint64_t crn_peak_live(const crn_lane *lane)
 {
-    int64_t live = __atomic_load_n(&total, __ATOMIC_RELAXED) + lane->unflushed;
+    int64_t live = __atomic_load_n(&all.total, __ATOMIC_RELAXED) + lane->unflushed;
     return live > 0 ? (uint64_t)live : 0;
 }
 
