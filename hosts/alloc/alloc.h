@@ -110,9 +110,9 @@ crn_live *crn_live_make(const void *block);
 
 /* ---- filter.c: quick test for allocations that were not counted --------------------- */
 
-enum { CRN_FILTER_GRANULE = 7 /* bits: one element for 128 bytes of heap */ };
+enum { CRN_FILTER_GRANULE = 9 /* bits: one element for 512 bytes of heap */ };
 
-/* Number of counted allocations in each granule of heap, and in those 8 MiB apart. A number that
+/* Number of counted allocations in each granule of heap, and in those 32 MiB apart. A number that
  * has reached 255 stays. Atomic; changes under the filter's lock. */
 extern uint8_t crn_filter[1 << 16];
 
