@@ -87,6 +87,17 @@ static inline void drop_changed_of(crn_stack *stack, size_t from, size_t to)
         stack->count = kept;
 }
 
+/* Checks the innermost frames of a deep stack, and some of the others. */
+__attribute__((noinline)) static void drop_changed_of_deep(crn_stack *stack, size_t count)
+{
+    size_t deep = count - CHECKED_EACH_TIME;
+    drop_changed_of(stack, deep, count);
+    size_t begin = stack->turn < deep ? stack->turn : 0;
+    size_t end = deep - begin > CHECKED_EACH_TIME ? begin + CHECKED_EACH_TIME : deep;
+    drop_changed_of(stack, begin, end);
+    stack->turn = end;
+}
+
 /* Drops cached frames that have returned: those with a slot below `slot`, and those whose own or
  * older words have changed. */
 static inline void drop_changed(crn_stack *stack, uintptr_t slot)
@@ -95,16 +106,10 @@ static inline void drop_changed(crn_stack *stack, uintptr_t slot)
     while (count && stack->frames[count - 1].slot < slot)
         count--;
     stack->count = count;
-    if (CRN_LIKELY(count <= CHECKED_EACH_TIME)) {
+    if (CRN_LIKELY(count <= CHECKED_EACH_TIME))
         drop_changed_of(stack, 0, count);
-        return;
-    }
-    size_t deep = count - CHECKED_EACH_TIME;
-    drop_changed_of(stack, deep, count);
-    size_t begin = stack->turn < deep ? stack->turn : 0;
-    size_t end = deep - begin > CHECKED_EACH_TIME ? begin + CHECKED_EACH_TIME : deep;
-    drop_changed_of(stack, begin, end);
-    stack->turn = end;
+    else
+        drop_changed_of_deep(stack, count);
 }
 
 /* ---- new frames, one by one ---- */
@@ -198,36 +203,6 @@ static inline cairn_context add_linked(crn_lane *lane, size_t count, const crn_l
     return context;
 }
 
-/* Follows links from a call up to a cached frame. Cached frames between the two have returned: a
- * slot keeps its value until something overwrites it. Returns the context of the call; 0 if a link
- * is missing, or the cached frame needs the frame pointer. */
-static inline cairn_context context_of_links(crn_lane *lane, uintptr_t slot)
-{
-    crn_stack *stack = lane->stack;
-    const crn_link *links[CRN_LINKED_FRAMES];
-    uintptr_t slots[CRN_LINKED_FRAMES];
-    size_t count = stack->count;
-    for (size_t more = 0; more < CRN_LINKED_FRAMES; more++) {
-        while (count && stack->frames[count - 1].slot < slot)
-            count--;
-        if (CRN_UNLIKELY(count == 0))
-            return 0;
-        const crn_frame *known = &stack->frames[count - 1];
-        uintptr_t pc = word_at(slot);
-        if (known->slot == slot)
-            return CRN_LIKELY(known->pc == pc && !(known->flags & CRN_FRAME_NEEDS_BASE))
-                       ? add_linked(lane, count, links, slots, more)
-                       : 0;
-        const crn_link *link = link_of(stack, pc);
-        if (CRN_UNLIKELY(!link))
-            return 0;
-        links[more] = link;
-        slots[more] = slot;
-        slot += link->distance;
-    }
-    return 0;
-}
-
 /* ---- the context ---- */
 
 static cairn_context context_of_fresh(crn_lane *lane, crn_ending ending, cairn_context context,
@@ -277,8 +252,37 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
     return context;
 }
 
+/* Follows links from a call up to a cached frame. Cached frames between the two have returned: a
+ * slot keeps its value until something overwrites it. Unwinds if a link is missing, or if the
+ * cached frame needs the frame pointer. */
+__attribute__((noinline)) static cairn_context context_of_links(crn_lane *lane,
+                                                                const uintptr_t *start)
+{
+    crn_stack *stack = lane->stack;
+    const crn_link *links[CRN_LINKED_FRAMES];
+    uintptr_t slots[CRN_LINKED_FRAMES], slot = (uintptr_t)(start + 1);
+    size_t count = stack->count;
+    for (size_t more = 0; more < CRN_LINKED_FRAMES; more++) {
+        while (count && stack->frames[count - 1].slot < slot)
+            count--;
+        if (CRN_UNLIKELY(count == 0))
+            break;
+        const crn_frame *known = &stack->frames[count - 1];
+        uintptr_t pc = word_at(slot);
+        if (known->slot == slot && known->pc == pc && !(known->flags & CRN_FRAME_NEEDS_BASE))
+            return add_linked(lane, count, links, slots, more);
+        const crn_link *link = link_of(stack, pc);
+        if (CRN_UNLIKELY(!link || known->slot == slot))
+            break;
+        links[more] = link;
+        slots[more] = slot;
+        slot += link->distance;
+    }
+    return context_of_walk(lane, start);
+}
+
 /* Forgets code that was unloaded: other code may be at the same addresses. */
-static void forget_code(crn_stack *stack, uint32_t generation)
+__attribute__((noinline)) static void forget_code(crn_stack *stack, uint32_t generation)
 {
     memset(stack->links, 0, CRN_LINKS * sizeof *stack->links);
     stack->count = 0;
@@ -299,9 +303,7 @@ static inline cairn_context context_of_stack(crn_lane *lane, const uintptr_t *st
         const crn_frame *youngest = &stack->frames[stack->count - 1];
         if (youngest->slot == slot && !(youngest->flags & CRN_FRAME_NEEDS_BASE))
             return youngest->context;
-        cairn_context context = context_of_links(lane, slot);
-        if (CRN_LIKELY(context != 0))
-            return context;
+        return context_of_links(lane, start);
     }
     return context_of_walk(lane, start);
 }
