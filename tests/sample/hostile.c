@@ -173,7 +173,7 @@ static void *use_little_memory(void *data)
 /* Threads begin when there is almost no address space left. What is left stays the program's. */
 static void cramped(void)
 {
-    enum { THREADS = 8, STACK = 1 << 16, LEFT = 400 << 10, TAKEN_MOST = 250 << 10 /* bytes */ };
+    enum { THREADS = 8, STACK = 1 << 16, LEFT = 160 << 10, TAKEN_MOST = 100 << 10 /* bytes */ };
     static char stacks[THREADS][STACK] __attribute__((aligned(4096)));
     pthread_t threads[THREADS];
     pthread_attr_t attributes;
