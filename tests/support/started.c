@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * started.c - fork while no other thread is within the address sanitizer's allocator (ld's --wrap;
- * only in builds with this sanitizer).
+ * started.c - fork while no other thread is within the address sanitizer's allocator or its list of
+ * threads (ld's --wrap; only in builds with this sanitizer).
  *
- * gcc 12's sanitizer leaves the locks of its allocator locked in a child of fork if another thread
- * holds them then, and the child hangs. Threads are in the allocator as they begin, as they create
- * threads, and as they allocate and free memory. So fork waits for those that do, and they wait for
- * fork. It does not wait for threads that end, which use the allocator, too: no test may fork
+ * gcc 12's sanitizer leaves the locks of both locked in a child of fork if another thread holds
+ * them then, and the child hangs. Threads hold them as they begin, as they create threads, as they
+ * name themselves, and as they allocate and free memory. So fork waits for those that do, and they
+ * wait for fork. It does not wait for threads that end, which hold them, too: no test may fork
  * beside these.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 /* Fork has it alone, and does not wait for ever beside threads that allocate all the time. */
 static pthread_rwlock_t allocating = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -90,6 +92,23 @@ void __wrap_free(void *memory)
 }
 
 /* ---- threads ---- */
+
+int __real_prctl(int option, ...);
+int __wrap_prctl(int option, ...);
+
+int __wrap_prctl(int option, ...)
+{
+    va_list list;
+    unsigned long values[4];
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) /* as the C library does, however many there are */
+        values[i] = va_arg(list, unsigned long);
+    va_end(list);
+    enter();
+    int result = __real_prctl(option, values[0], values[1], values[2], values[3]);
+    leave();
+    return result;
+}
 
 typedef struct beginning {
     void *(*run)(void *);
