@@ -129,7 +129,7 @@ def callgrind_calls(binary, program, folder):
             elif line.startswith("cfn="):
                 to = line[4:].strip()
             elif line.startswith("calls="):
-                if there == binary:
+                if there == binary and not re.search(r"\.cold('\d+)?$", to): # a jump to the cold part
                     counts[to] += int(line[6:].split()[0])
                 there = place
     os.unlink(out)

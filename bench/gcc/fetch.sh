@@ -15,7 +15,7 @@ apt() {
 apt update
 cd "$folder"
 for package in sqlite3 lua5.4 lua-lpeg libzstd jq fmtlib bzip2 zlib lz4 dash bc ninja-build jansson re2 \
-    tinyxml2 expat mimalloc libgc libpng1.6 pcre2 leveldb duktape minisat2 mujs mawk; do
+    tinyxml2 expat mimalloc libgc libpng1.6 pcre2 leveldb duktape minisat2 mujs mawk brotli cmark tinyscheme; do
     [ -d "$package" ] && continue
     apt source --download-only "$package"
     dpkg-source --no-check -x "$package"_*.dsc "$package.new"

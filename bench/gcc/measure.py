@@ -217,10 +217,42 @@ def pcre2grep(root, folder, scale):
             "run": ["-c", r"(\d)(\d)?.*\2(?=\1|[24]+$)", numbers(folder, 800000 * scale)]}
 
 
+def brotli(root, folder, scale):
+    base = os.path.join(root, "brotli/c")
+    return {"files": sources(base + "/common/*.c") + sources(base + "/dec/*.c") + sources(base + "/enc/*.c") +
+                     [base + "/tools/brotli.c"],
+            "options": ["-I", base + "/include", "-lm"],
+            "run": ["-q", "6", "-c", numbers(folder, 400000 * scale)]}
+
+
+def cmark(root, folder, scale):
+    base = os.path.join(root, "cmark/src")
+    data = os.path.join(folder, "text.md")
+    with open(data, "w", encoding="ascii") as file:
+        for i in range(4000 * scale):
+            file.write("## Part %d\n\nSome *text* with a [link](http://x.org/%d 'title'), `code` and **bold _words_**,\n"
+                       "which goes on &amp; on.\n\n- one\n- two\n  - three\n\n> quoted\n\n    code %d\n\n" % (i, i, i))
+    for name, text in (("config.h", "#include <stdbool.h>\n#define HAVE___BUILTIN_EXPECT\n#define CMARK_INLINE inline\n"
+                        "#define CMARK_ATTRIBUTE(list) __attribute__ (list)\n"),
+                       ("cmark_export.h", "#define CMARK_EXPORT\n#define CMARK_NO_EXPORT\n"),
+                       ("cmark_version.h", "#define CMARK_VERSION 0\n#define CMARK_VERSION_STRING \"0\"\n")):
+        with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+            file.write(text)
+    return {"files": sources(base + "/*.c"), "options": ["-I", folder, "-I", base], "run": [data]}
+
+
+def tinyscheme(root, folder, scale):
+    base = os.path.join(root, "tinyscheme")
+    shutil.copyfile(os.path.join(base, "init.scm"), os.path.join(folder, "init.scm"))
+    return {"files": [base + "/scheme.c", base + "/dynload.c"],
+            "options": ["-I", base, "-DSUN_DL=1", "-DUSE_DL=1", "-DUSE_MATH=1", "-DUSE_ASCII_NAMES=0", "-ldl", "-lm"],
+            "run": [os.path.join(HERE, "work.scm")] * scale}
+
+
 PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt,
             "duktape": duktape, "minisat": minisat, "bzip2": bzip2, "lz4": lz4,
             "minigzip": minigzip, "expat": expat, "mujs": mujs, "mawk": mawk, "dash": dash,
-            "pcre2grep": pcre2grep}
+            "pcre2grep": pcre2grep, "brotli": brotli, "cmark": cmark, "tinyscheme": tinyscheme}
 
 
 def cairn(*options):
