@@ -54,6 +54,8 @@ static struct {
     ending ending;      /* atomic; changed under the lock, except by filtered threads, and by the
                            collector when the program's threads have ended */
     bool ended;         /* the collector is done; atomic */
+    bool looked;        /* at a pause: the collector's last look is done; under the lock */
+    bool fetched;       /* at a pause: the pausing thread has the capture's file; under the lock */
     files_place files;  /* under the lock */
     bool files_stay;    /* the program keeps its descriptor of the capture, because it could not
                            fetch one from the collector for the next pause */
@@ -175,19 +177,30 @@ static void look_on(void)
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
 }
 
+/* At a pause: waits until the pausing thread has fetched the capture's file from this thread's
+ * table. */
+static void await_fetch(void)
+{
+    pthread_mutex_lock(&collector.lock);
+    collector.looked = true;
+    pthread_cond_broadcast(&collector.wake);
+    while (!collector.fetched)
+        pthread_cond_wait(&collector.wake, &collector.lock);
+    pthread_mutex_unlock(&collector.lock);
+}
+
 static void *collect(void *data)
 {
     (void)data;
     prctl(PR_SET_NAME, "cairn-sample");
     take_files();
     look_on();
-    if (collector.ending != END_PAUSE) {
+    if (collector.ending == END_PAUSE) {
+        await_fetch();
+    } else {
         end_run();
         cairn_priv_process_end(); /* here, where the capture's file is open */
     }
-    /* At a pause, this thread's table must live until the pausing thread has fetched the file. */
-    pthread_mutex_lock(&collector.working);
-    pthread_mutex_unlock(&collector.working);
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -257,7 +270,7 @@ static void begin(void)
     sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
     crn_sample_mask(SIG_BLOCK, &all, &before);
     collector.ending = END_NOT;
-    collector.ended = false;
+    collector.ended = collector.looked = collector.fetched = false;
     collector.status = 0;
     crn_sample_ending_thread = 0;
     collector.keeps = KEEPER_STARTS;
@@ -399,7 +412,7 @@ static bool ask_to_end(ending how)
         crn_sample_ending_thread = gettid();
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     }
-    pthread_cond_signal(&collector.wake);
+    pthread_cond_broadcast(&collector.wake);
     return first;
 }
 
@@ -429,19 +442,31 @@ static void wait_until_gone(pid_t thread, uint64_t limit)
         syscall(SYS_nanosleep, &moment, NULL);
 }
 
-/* Ends the collector for a pause. The calling thread first copies the capture's descriptor from the
- * collector's table to its own, for the next collector; `working` keeps the collector from closing
- * it meanwhile. */
+/* Copies the capture's descriptor from the collector's table to that of the calling thread, for the
+ * next collector. Waits for the last look before, as it may make the capture of a child of fork. */
+static void fetch_file(const struct timespec *limit)
+{
+    pthread_mutex_lock(&collector.lock);
+    while (!collector.looked &&
+           pthread_cond_timedwait(&collector.wake, &collector.lock, limit) != ETIMEDOUT) {
+    }
+    pthread_mutex_unlock(&collector.lock);
+    cairn_priv_process_file_fetch(collector.number);
+    pthread_mutex_lock(&collector.lock);
+    collector.fetched = true;
+    pthread_cond_broadcast(&collector.wake);
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* Ends the collector for a pause. */
 static bool pause_collector(void)
 {
-    pthread_mutex_lock(&collector.working);
+    struct timespec limit = after_ms(END_MS);
     pthread_mutex_lock(&collector.lock);
     bool first = ask_to_end(END_PAUSE);
     pthread_mutex_unlock(&collector.lock);
     if (first)
-        cairn_priv_process_file_fetch(collector.number);
-    pthread_mutex_unlock(&collector.working);
-    struct timespec limit = after_ms(END_MS);
+        fetch_file(&limit);
     bool kept = collector.keeps == KEEPER_RUNS, ended = first && join_collector(&limit);
     uint64_t soon = crn_sample_clock(CLOCK_MONOTONIC) + GONE_NS;
     if (ended)

@@ -3,11 +3,12 @@
 """cairn run on programs that do what samplers stumble over: each ends as it does alone, and leaves
 a complete capture.
 
-usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM WORK
+usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM PROGRAM-OF-ANOTHER-ROOT WORK
 """
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,8 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, PROGRAM, SAMPLED = (os.path.abspath(name) for name in sys.argv[1:4])
-WORK = os.path.abspath(sys.argv[4])
+CAIRN, PROGRAM, SAMPLED, ELSEWHERE, WORK = (os.path.abspath(name) for name in sys.argv[1:6])
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 120  # seconds, before a program that hangs is killed with all that it started
 shutil.rmtree(WORK, ignore_errors=True)
@@ -123,6 +123,19 @@ def _():
         report = check(PROGRAM, name)
         same(report["notes"].get("stopped_by"), None, "%s: what stopped the recording" % name)
         assert "outer11" in names_of(report) and report["contexts"] > 100, (name, report["contexts"])
+
+
+@case("programs in another root are started without the library, and print nothing of it")
+def _():
+    if os.geteuid() != 0:
+        print("# needs root")
+        return
+    root, echo = os.path.join(WORK, "root"), os.path.realpath(shutil.which("echo"))
+    libraries = re.findall(r"(/\S+) \(0x", run("ldd", echo))
+    for path, place in [(echo, "/bin/echo"), *((path, path) for path in libraries)]:
+        os.makedirs(os.path.dirname(root + place), exist_ok=True)
+        shutil.copy(path, root + place)
+    check(ELSEWHERE, root)
 
 
 part("forks", "forks and vforks, with --alloc beside", "allocate", "--alloc")
