@@ -284,6 +284,9 @@ void crn_sample_note(cairn_profile *profile)
         note(profile, "samples_lost", (double)counts.lost);
     if (counts.unplaced)
         note(profile, "samples_unplaced", (double)counts.unplaced);
+    const char *why = crn_sample_threads_lack_timers();
+    if (why)
+        cairn_profile_note(profile, "no_samples", why);
     snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)counts.incomplete,
              (unsigned long long)(counts.samples + counts.looks));
     cairn_profile_note(profile, "incomplete_stacks", share);

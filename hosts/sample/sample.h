@@ -161,6 +161,8 @@ extern uint64_t crn_sample_used_before;
 /* Prepares for a new collector. `period_ns`: of processor time between two samples of a thread;
  * `files_are_own`: the collector has a table of descriptors of its own. */
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own);
+/* Returns why threads have no timers, and so no samples of processor time; NULL if they have. */
+const char *crn_sample_threads_lack_timers(void);
 /* Reads /proc/self/task/TID/`name` into `text`, ended by NUL; `text` is empty if that fails. `file`
  * is the thread's ready_file or call_file. It stays open if the collector has a table of
  * descriptors of its own that is less than half full. */

@@ -85,6 +85,15 @@ static bool is_traced(void)
     return tracer && atoi(tracer + sizeof key - 1) != 0;
 }
 
+const char *crn_sample_threads_lack_timers(void)
+{
+    if (tasks.traced)
+        return "a debugger traces the process";
+    return __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE)
+               ? NULL
+               : "the program uses all real-time signals";
+}
+
 /* Called under the lock. */
 static void timer_create_now(crn_sampled *thread)
 {

@@ -149,6 +149,19 @@ static void small_stacks(void)
     recurse(200);
 }
 
+static void nothing(int number)
+{
+    (void)number;
+}
+
+/* Handles all real-time signals: none is left for Cairn's timers. */
+static void handled(void)
+{
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        signal(number, nothing);
+    work(60);
+}
+
 /* Returns the size of the process's address space, in bytes. */
 static size_t address_space(void)
 {
@@ -621,6 +634,7 @@ static const struct {
     void (*run)(void);
 } parts[] = {{"stacks", stacks},
              {"tiny", tiny},
+             {"handled", handled},
              {"small-stacks", small_stacks},
              {"last", last},
              {"forks", forks},

@@ -70,6 +70,12 @@ part("forks", "forks and vforks of several threads while others allocate", "main
 part("vforks", "vfork and exec", "main")
 part("signals", "10,000 signals a second, and a handler that calls free", "signals")
 part("named", "every real-time signal is the program's, without a handler", "work")
+@case("a program that handles all real-time signals: the note says why it has no samples")
+def _():
+    report = check(PROGRAM, "handled")
+    same(report["notes"].get("no_samples"), "the program uses all real-time signals", "no_samples")
+
+
 part("by-number", "system calls by number: all signals are reset, namespaces unshared", "work")
 part("unknown-forks", "children that no fork handler knows of", "work")
 part("quick", "a program that ends by quick_exit", "work")
