@@ -183,7 +183,8 @@ static inline const crn_link *link_of(crn_stack *stack, uintptr_t pc)
 }
 
 /* Adds the frames to which the links lead from `slots`, the oldest last, to the `count` first
- * frames of the cache. Returns the context of the youngest; 0 if there is no space. */
+ * frames of the cache, which has space for them. Returns the context of the youngest; 0 without
+ * memory for it. */
 static inline cairn_context add_linked(crn_lane *lane, size_t count, const crn_link *const links[],
                                        const uintptr_t slots[], size_t more)
 {
@@ -193,8 +194,6 @@ static inline cairn_context add_linked(crn_lane *lane, size_t count, const crn_l
     if (stack->based > count)
         stack->based = count;
     stack->count = count;
-    if (CRN_UNLIKELY(count + more > stack->capacity))
-        return 0;
     for (size_t i = more; i--;) {
         context = crn_alloc_lane_step(lane, context, links[i]->block);
         *++frame = (crn_frame){slots[i], links[i]->pc, context, 0};
@@ -253,8 +252,8 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
 }
 
 /* Follows links from a call up to a cached frame. Cached frames between the two have returned: a
- * slot keeps its value until something overwrites it. Unwinds if a link is missing, or if the
- * cached frame needs the frame pointer. */
+ * slot keeps its value until something overwrites it. Unwinds if a link or space is missing, or if
+ * the cached frame needs the frame pointer. */
 __attribute__((noinline)) static cairn_context context_of_links(crn_lane *lane,
                                                                 const uintptr_t *start)
 {
@@ -272,7 +271,7 @@ __attribute__((noinline)) static cairn_context context_of_links(crn_lane *lane,
         if (known->slot == slot && known->pc == pc && !(known->flags & CRN_FRAME_NEEDS_BASE))
             return add_linked(lane, count, links, slots, more);
         const crn_link *link = link_of(stack, pc);
-        if (CRN_UNLIKELY(!link || known->slot == slot))
+        if (CRN_UNLIKELY(!link || known->slot == slot || count + more >= stack->capacity))
             break;
         links[more] = link;
         slots[more] = slot;
