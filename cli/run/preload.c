@@ -225,8 +225,11 @@ bool crn_run_preload(const crn_run *run)
 {
     char library[PATH_MAX * 2];
     if (!find_library(run, library, sizeof library))
-        return crn_cli_fail("%s is neither beside the tool nor in %s: install it, or build all of "
-                            "cairn",
+        return crn_cli_fail(access("/proc/self", F_OK) == 0
+                                ? "%s is neither beside the tool nor in %s: install it, or build "
+                                  "all of cairn"
+                                : "%s is not in %s, and is not found beside the tool without "
+                                  "/proc: mount it",
                             library_of(run), CAIRN_LIB_DIR) == CRN_EXIT_OK;
     if (strpbrk(library, ": "))
         return crn_cli_fail("%s: a path with a blank or a colon cannot be preloaded; install cairn "

@@ -131,6 +131,16 @@ def _():
         assert "outer11" in names_of(report) and report["contexts"] > 100, (name, report["contexts"])
 
 
+@case("without /proc, it says what to do")
+def _():
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        print("# needs root and unshare")
+        return
+    output, status = ends_as(["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh",
+                              CAIRN, "run", "-o", CAPTURE, PROGRAM, "quick"])
+    assert status == 2 and "mount" in output, (status, output)
+
+
 @case("programs in another root are started without the library, and print nothing of it")
 def _():
     if os.geteuid() != 0:
