@@ -138,6 +138,9 @@ def _():
         return
     output, status = ends_as(["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh",
                               CAIRN, "run", "-o", CAPTURE, PROGRAM, "quick"])
+    if output.startswith("unshare:"):
+        print("# not allowed: " + output.strip())
+        return
     assert status == 2 and "mount" in output, (status, output)
 
 

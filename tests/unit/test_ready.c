@@ -5,6 +5,7 @@
  */
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -98,10 +99,21 @@ static void ready_is_apart_from_waiting(void **state)
     crn_profile_free(profile);
 }
 
+/* Returns true if the kernel says how long the thread has waited for a core. A thread that has
+ * slept often has waited for some time, if short. */
+static bool kernel_says(void)
+{
+    for (int i = 0; i < 200 && !waited_for_processor(); i++)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    return waited_for_processor() != 0;
+}
+
 int main(void)
 {
-    if (!waited_for_processor()) /* the kernel does not say; a thread that has begun has waited */
-        return 77;
+    if (!kernel_says()) {
+        puts("1..0 # SKIP the kernel does not say how long threads wait for a core");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ready_is_apart_from_waiting),
     };
