@@ -75,30 +75,6 @@ static double mean_of(const char *text)
     return end != text && *end == '\0' && mean >= 1 && mean <= 0x1p40 ? mean : MEAN_USUAL;
 }
 
-/* Removes this library from LD_PRELOAD, in the environment's own memory. */
-static void leave_preload(char *list)
-{
-    static const char own[] = "libcairn-alloc.so";
-    char *write = list;
-    for (const char *read = list; *read;) {
-        size_t length = strcspn(read, ": ");
-        const char *name = read + length;
-        while (name > read && name[-1] != '/')
-            name--;
-        bool ours = strncmp(name, own, sizeof own - 1) == 0;
-        if (!ours && length) {
-            if (write != list)
-                *write++ = ':';
-            memmove(write, read, length);
-            write += length;
-        }
-        read += length + (read[length] != '\0');
-    }
-    *write = '\0';
-    if (write == list)
-        crn_variable_remove("LD_PRELOAD");
-}
-
 static bool in_environment; /* cairn run's variables are still in the environment */
 
 /* Gives the program the environment that it would have without cairn run, so that the programs that
@@ -115,7 +91,9 @@ static void leave_environment(void)
     crn_variable_remove("CAIRN_OUT");
     crn_variable_remove("CAIRN_SINCE");
     if (list)
-        leave_preload(list);
+        crn_preload_remove(list, "libcairn-alloc.so");
+    if (list && !*list)
+        crn_variable_remove("LD_PRELOAD");
 }
 
 /* ---- opening ---- */

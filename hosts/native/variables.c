@@ -58,3 +58,23 @@ char **crn_variables_replace(char *const *settings)
     environ = list;
     return before;
 }
+
+void crn_preload_remove(char *list, const char *name)
+{
+    char *write = list;
+    for (const char *read = list; *read;) {
+        size_t length = strcspn(read, ": ");
+        const char *file = read + length;
+        while (file > read && file[-1] != '/')
+            file--;
+        bool named = strncmp(file, name, strlen(name)) == 0;
+        if (!named && length) {
+            if (write != list)
+                *write++ = ':';
+            memmove(write, read, length);
+            write += length;
+        }
+        read += length + (read[length] != '\0');
+    }
+    *write = '\0';
+}

@@ -16,4 +16,8 @@ void crn_variable_remove(const char *name);
  * nothing and returns NULL. */
 char **crn_variables_replace(char *const *settings);
 
+/* Removes libraries from a list as in LD_PRELOAD, in the list's own memory: those whose files have
+ * names that begin with `name`. */
+void crn_preload_remove(char *list, const char *name);
+
 #endif

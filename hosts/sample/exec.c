@@ -13,22 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../native/variables.h"
 #include "sample.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef enum { EXECVE, EXECVPE, FEXECVE, EXECVEAT, SPAWN, SPAWNP } start_function;
-
-/* A call that starts a program, without its environment. */
-typedef struct start {
-    start_function function;
-    const char *path;
-    char *const *arguments;
-    int file, flags;
-    pid_t *child;
-    const posix_spawn_file_actions_t *actions;
-    const posix_spawnattr_t *attributes;
-} start;
 
 static struct {
     const char *library; /* this library's path, as LD_PRELOAD has it */
@@ -53,90 +39,71 @@ __attribute__((constructor)) static void find_functions(void)
     *(void **)&found.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
 }
 
-static int call(const start *its, char *const environment[])
-{
-    switch (its->function) {
-    case EXECVE:
-        return found.execve(its->path, its->arguments, environment);
-    case EXECVPE:
-        return found.execvpe(its->path, its->arguments, environment);
-    case FEXECVE:
-        return found.fexecve(its->file, its->arguments, environment);
-    case EXECVEAT:
-        return found.execveat(its->file, its->path, its->arguments, environment, its->flags);
-    case SPAWN:
-        return found.posix_spawn(its->child, its->path, its->actions, its->attributes,
-                                 its->arguments, environment);
-    default:
-        return found.posix_spawnp(its->child, its->path, its->actions, its->attributes,
-                                  its->arguments, environment);
-    }
-}
-
 /* ---- the environment ---- */
 
 static const char preload[] = "LD_PRELOAD=";
-
-/* Returns this library's entry in a list of libraries; NULL if it has none. */
-static const char *entry_in(const char *list)
-{
-    size_t length = strlen(found.library);
-    const char *at = strstr(list, found.library);
-    while (at && ((at > list && !strchr(": ", at[-1])) || !strchr(": ", at[length])))
-        at = strstr(at + 1, found.library);
-    return at;
-}
-
-/* Returns true if there is no such file. A thread whose filter may forbid the question does not
- * ask. */
-static bool is_missing(const char *library)
-{
-    int saved = errno;
-    bool missing = !crn_sample_filtered && access(library, R_OK) != 0;
-    errno = saved;
-    return missing;
-}
 
 static char *const *find_preload(char *const environment[])
 {
     while (environment && *environment && strncmp(*environment, preload, sizeof preload - 1) != 0)
         environment++;
-    return environment && *environment && found.library &&
-                   entry_in(*environment + sizeof preload - 1)
-               ? environment
-               : NULL;
+    return environment && *environment ? environment : NULL;
 }
 
-/* Calls with this library left out of the variable `at` of the environment. */
-static int call_without(const start *its, char *const environment[], char *const *at)
+/* Returns true if this library's file is not there. A thread whose filter may forbid the question
+ * does not ask. */
+static bool is_missing(void)
 {
-    size_t count = 0, length = strlen(*at), own = strlen(found.library);
+    int saved = errno;
+    bool missing = found.library && !crn_sample_filtered && access(found.library, R_OK) != 0;
+    errno = saved;
+    return missing;
+}
+
+static size_t entries(char *const environment[])
+{
+    size_t count = 0;
     while (environment[count])
         count++;
-    char *copy[count + 1], list[length + 1];
-    memcpy(copy, environment, (count + 1) * sizeof *copy);
-    memcpy(list, *at, length + 1);
-    char *entry = list + (entry_in(*at + sizeof preload - 1) - *at), *after = entry + own;
-    after += *after != 0; /* with its separator */
-    memmove(entry, after, strlen(after) + 1);
-    copy[at - environment] = list;
-    return call(its, copy);
+    return count;
 }
 
-static int run(const start *its, char *const environment[])
+/* Returns how many words `without_library` needs; 0 if the environment can stay as it is. */
+static size_t words_for(char *const environment[])
 {
     if (!found.execve)
         find_functions();
     char *const *at = find_preload(environment);
-    return at && is_missing(found.library) ? call_without(its, environment, at)
-                                           : call(its, environment);
+    if (!at || !is_missing())
+        return 0;
+    return entries(environment) + 1 + strlen(*at) / sizeof(char *) + 1;
 }
+
+/* Copies the environment to `words`, without this library in LD_PRELOAD. */
+static char *const *without_library(char *const environment[], char *words[])
+{
+    size_t count = entries(environment);
+    char *const *at = find_preload(environment);
+    char *list = (char *)&words[count + 1];
+    memcpy(words, environment, (count + 1) * sizeof *words);
+    words[at - environment] = strcpy(list, *at);
+    crn_preload_remove(list + sizeof preload - 1, "libcairn-sample.so");
+    return words;
+}
+
+/* Sets the parameter `environment` to what the program is to get, on the caller's stack. */
+#define FIT(environment)                                                                           \
+    size_t count_of_words = words_for(environment);                                                \
+    char *words[count_of_words + 1];                                                               \
+    if (count_of_words)                                                                            \
+    environment = without_library(environment, words)
 
 /* ---- libc's functions ---- */
 
 EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    return run(&(start){.function = EXECVE, .path = path, .arguments = arguments}, environment);
+    FIT(environment);
+    return found.execve(path, arguments, environment);
 }
 
 EXPORT int execv(const char *path, char *const arguments[])
@@ -146,7 +113,8 @@ EXPORT int execv(const char *path, char *const arguments[])
 
 EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-    return run(&(start){.function = EXECVPE, .path = file, .arguments = arguments}, environment);
+    FIT(environment);
+    return found.execvpe(file, arguments, environment);
 }
 
 EXPORT int execvp(const char *file, char *const arguments[])
@@ -156,18 +124,15 @@ EXPORT int execvp(const char *file, char *const arguments[])
 
 EXPORT int fexecve(int file, char *const arguments[], char *const environment[])
 {
-    return run(&(start){.function = FEXECVE, .file = file, .arguments = arguments}, environment);
+    FIT(environment);
+    return found.fexecve(file, arguments, environment);
 }
 
 EXPORT int execveat(int folder, const char *path, char *const arguments[],
                     char *const environment[], int flags)
 {
-    return run(&(start){.function = EXECVEAT,
-                        .file = folder,
-                        .path = path,
-                        .arguments = arguments,
-                        .flags = flags},
-               environment);
+    FIT(environment);
+    return found.execveat(folder, path, arguments, environment, flags);
 }
 
 /* Defines a function that takes the program's arguments one by one, up to NULL. */
@@ -199,13 +164,8 @@ EXPORT int posix_spawn(pid_t *restrict child, const char *restrict path,
                        const posix_spawnattr_t *restrict attributes, char *const arguments[],
                        char *const environment[])
 {
-    return run(&(start){.function = SPAWN,
-                        .path = path,
-                        .arguments = arguments,
-                        .child = child,
-                        .actions = actions,
-                        .attributes = attributes},
-               environment);
+    FIT(environment);
+    return found.posix_spawn(child, path, actions, attributes, arguments, environment);
 }
 
 EXPORT int posix_spawnp(pid_t *restrict child, const char *restrict file,
@@ -213,11 +173,6 @@ EXPORT int posix_spawnp(pid_t *restrict child, const char *restrict file,
                         const posix_spawnattr_t *restrict attributes, char *const arguments[],
                         char *const environment[])
 {
-    return run(&(start){.function = SPAWNP,
-                        .path = file,
-                        .arguments = arguments,
-                        .child = child,
-                        .actions = actions,
-                        .attributes = attributes},
-               environment);
+    FIT(environment);
+    return found.posix_spawnp(child, file, actions, attributes, arguments, environment);
 }
