@@ -22,8 +22,6 @@
 
 #include "sample.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Called before a thread installs a filter for itself and the threads that it begins later; with
  * `all_threads`, also for all others. Returns true if this is the thread's first filter; then sets
  * `mask` to the signals that the thread blocked before. */

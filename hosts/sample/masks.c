@@ -12,8 +12,6 @@
 
 #include "sample.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Defines `real` as a pointer to libc's function of that name. */
 #define FIND_REAL(name)                                                                            \
     static __typeof__(name) *real;                                                                 \

@@ -13,7 +13,7 @@
 
 /* Defines a function that pauses the collector around libc's. */
 #define ALONE(name, parameters, arguments)                                                         \
-    __attribute__((visibility("default"))) int name parameters;                                    \
+    EXPORT int name parameters;                                                                    \
     int name parameters                                                                            \
     {                                                                                              \
         static int(*real) parameters;                                                              \

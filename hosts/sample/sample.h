@@ -24,6 +24,9 @@
 
 #include "unwind/unwind.h"
 
+/* Marks a function of libc that this library interposes. */
+#define EXPORT __attribute__((visibility("default")))
+
 enum {
     CRN_RING_WORDS = 1 << 16, /* 8-byte words of a thread's ring; a power of two */
     CRN_FRAMES_MOST = 4096,   /* frames of a stack; a longer one is incomplete */

@@ -13,8 +13,6 @@
 
 #include "sample.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 extern int __sigaction(int number, const struct sigaction *new, struct sigaction *old);
 
 int crn_sample_signal_choose(void)

@@ -71,16 +71,22 @@ static void unlock_timers(const sigset_t *mask)
     crn_sample_mask(SIG_SETMASK, mask, NULL);
 }
 
+/* Reads a file's first `size` - 1 bytes as a text; an empty one if that fails. */
+static void text_read(const char *path, char *text, size_t size)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    text[length > 0 ? length : 0] = '\0';
+}
+
 /* Returns true if a debugger traces the process: it would stop at each of the timers' signals. */
 static bool is_traced(void)
 {
     static const char key[] = "TracerPid:";
     char text[1024];
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
+    text_read("/proc/self/status", text, sizeof text);
     const char *tracer = strstr(text, key);
     return tracer && atoi(tracer + sizeof key - 1) != 0;
 }
@@ -148,11 +154,7 @@ static void name_read(crn_sampled *thread)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread->tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, thread->name, sizeof thread->name - 1);
-    if (file >= 0)
-        close(file);
-    thread->name[size > 0 ? size : 0] = '\0';
+    text_read(path, thread->name, sizeof thread->name);
     thread->name[strcspn(thread->name, "\n")] = '\0';
 }
 
