@@ -165,7 +165,8 @@ CAIRN_API void cairn_priv_call_tail(int64_t height);
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 
-/* Where a counted function (--lean) calls setjmp: the context around it and the stack's height. */
+/* The state to which a jump back into a counted function (--lean) returns, taken before it calls
+ * setjmp: the context around the function and the stack's height. */
 typedef struct crn_mark {
     uint64_t saved; /* node offset with the graph's tag; 0 without a strand */
     int64_t height;

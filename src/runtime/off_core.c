@@ -27,7 +27,8 @@ enum {
     LEAST_NS = 50000,        /* a shorter time is within the error of reading the clocks */
 };
 
-/* What is read of a thread in a look, before the wake-ups by all threads are. */
+/* A thread's clocks and the end of its switches in a look. They are read before the wake-ups by all
+ * threads. */
 typedef struct reading {
     bool valid;
     uint64_t at;         /* CLOCK_MONOTONIC, ns */

@@ -5,8 +5,8 @@
  *
  * One profile, in memory, serves all periods, so blocks, contexts and strands keep their numbers
  * and addresses, and memory does not grow with the number of periods. A period begins with figures
- * of 0, and each thread with an empty stack. A helper thread, which lives as
- * long as the period, writes the capture at its end.
+ * of 0, and each thread with an empty stack. A helper thread, which lives as long as the period,
+ * writes the capture at its end.
  */
 #include <errno.h>
 #include <limits.h>

@@ -37,7 +37,7 @@
 enum { MS = 1000000, WORK, SLEEP, MAIN, BLOCKS = 4 };
 enum { ROUNDS = 6, SPANS = 3 * ROUNDS };
 
-/* What the thread itself reads of its clocks. */
+/* Times of the recording thread, read by the thread itself. */
 typedef struct reading {
     uint64_t wall, cpu, ready;
 } reading;
