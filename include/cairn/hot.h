@@ -247,16 +247,12 @@ CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint64_t count)
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    /* The processor predicts from which store a load takes its value. A leave after this tick would
-     * read top from an enter's store in one call, from an inner leave's in the next. Storing top
-     * again here gives leave always the same store. The compiler knows both values from an enter in
-     * the same function only if they are read before the branch. */
+    /* The compiler knows the record from an enter in the same function only if the record is read
+     * before the branch. */
     cairn_priv_record *record = (cairn_priv_record *)(s->base + s->current * 8);
-    uint32_t *top = s->top;
     uint64_t mode = CAIRN_PRIV_READ(lane->tick_mode);
     if (CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_EXACT)) {
         CAIRN_PRIV_ADD(record->ticks, count);
-        s->top = top;
     } else if (mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= (int64_t)count) < 0) {
         cairn_priv_tick(s);
     }
