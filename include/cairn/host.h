@@ -41,14 +41,13 @@ CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 
 /* ---- exact wall time, for callers that have saved only general registers ----
  *
- * Both functions do nothing, and return 0 or false, unless wall time is exact and nothing else is
- * pending. They change no vector or x87 register. */
+ * Both functions do nothing, and return false, unless wall time is exact, measured by the time
+ * stamp counter, and nothing else is pending. They change no vector or x87 register. */
 
-/* If the stack has space for `frames` frames, which the caller pushes afterwards: charges the
- * current node up to now, makes its callee for `block` current and counts the call. Returns the
- * callee's node offset; 0 if it did nothing, also because the callee is not cached. */
-CAIRN_API uint64_t cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block,
-                                         size_t frames);
+/* Charges the current node up to now, makes its callee for `block` current and counts the call. The
+ * caller pushes `frames` frames afterwards. Returns false, with the same node current, also if the
+ * stack lacks space for the frames or the callee is not cached. */
+CAIRN_API bool cairn_priv_exact_step(cairn_priv_strand *strand, cairn_block block, size_t frames);
 /* Charges the current node up to now. Returns false if it did nothing. */
 CAIRN_API bool cairn_priv_exact_charge(cairn_priv_strand *strand);
 

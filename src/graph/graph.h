@@ -44,14 +44,18 @@ enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 _Static_assert(sizeof(cairn_priv_record) == 40, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
-/* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. */
+/* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. Its inverse modulo
+ * 2^32 divides node offsets by one multiplication. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
+#define CRN_RECORD_WORDS_INVERSE 0xcccccccdu
+_Static_assert((uint32_t)CRN_RECORD_WORDS *CRN_RECORD_WORDS_INVERSE == 1,
+               "the inverse belongs to the number of words");
 
 /* Returns the record at a node offset. Ignores the upper 32 bits, where hosts may keep a graph
  * tag. */
 static inline uint32_t crn_record_at(uint64_t node_offset)
 {
-    return (uint32_t)node_offset / CRN_RECORD_WORDS;
+    return (uint32_t)node_offset * CRN_RECORD_WORDS_INVERSE;
 }
 
 typedef struct crn_graph crn_graph;

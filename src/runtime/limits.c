@@ -15,6 +15,13 @@ void crn_strand_arm(cairn_strand *strand)
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
 }
 
+/* Returns true if a sample was requested or a change was announced. */
+static bool is_pending(const cairn_lane *lane)
+{
+    return __atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen;
+}
+
 void crn_stack_disarm(cairn_strand *strand)
 {
     if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_EXACT || strand->lost) {
@@ -25,9 +32,20 @@ void crn_stack_disarm(cairn_strand *strand)
     /* Exchanges, for the reason in crn_strand_disarm. */
     (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
+    if (is_pending(crn_lane_of(strand)))
+        crn_strand_arm(strand);
+}
+
+/* Sets the limit that lets events only charge exact time, unless the lane has no owner or anything
+ * is pending. */
+static void disarm_exact(cairn_strand *strand)
+{
     const cairn_lane *lane = crn_lane_of(strand);
-    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
+    crn_strand_arm(strand);
+    /* An exchange, for the reason in crn_strand_disarm. */
+    (void)__atomic_exchange_n(&strand->hot.high, CRN_HIGH_EXACT, __ATOMIC_ACQ_REL);
+    if (!__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&lane->promises, __ATOMIC_RELAXED) || is_pending(lane))
         crn_strand_arm(strand);
 }
 
@@ -41,6 +59,10 @@ void crn_strand_disarm(cairn_strand *strand)
     strand->hot.base = lane->graph.hot.base;
     crn_mode mode = crn_profile_mode(lane->profile);
     bool off = mode == CRN_MODE_OFF && lane->running == strand && strand->stack;
+    if (mode == CRN_MODE_EXACT && lane->profile->tsc && !strand->lost) {
+        disarm_exact(strand);
+        return;
+    }
     if ((mode != CRN_MODE_COUNT && !off) || strand->lost) {
         crn_strand_arm(strand);
         return;
@@ -56,8 +78,7 @@ void crn_strand_disarm(cairn_strand *strand)
                               __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.leave_tag, strand->hot.graph_tag, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
+    if (is_pending(lane))
         crn_strand_arm(strand);
 }
 

@@ -471,16 +471,15 @@ void crn_columns_close(cairn_lane *lane);
 /* Adds to a record's figure in the column for a metric; makes the column if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
-/* Charges `record` with exact wall time up to now; drops the time if `record` is 0. Does not change
- * `settled` (charge.c): the lane must have no promises, which readers could count twice. */
-static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record)
+/* Charges `record`, which is not 0, with exact wall time up to `now`. Does not change `settled`
+ * (charge.c): the lane must have no promises, which readers could count twice. */
+static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record, uint64_t now)
 {
     crn_disk_lane *disk = lane->disk;
-    uint64_t now = crn_clock_now(lane->profile->tsc);
-    if (now <= disk->stamp)
+    uint64_t stamp = disk->stamp;
+    if (!CAIRN_PRIV_LIKELY(now > stamp))
         return;
-    if (record)
-        CAIRN_PRIV_ADD(lane->graph.links[record].wall, now - disk->stamp);
+    CAIRN_PRIV_ADD(lane->graph.links[record].wall, now - stamp);
     __atomic_store_n(&disk->stamp, now, __ATOMIC_RELAXED);
     __atomic_store_n(&disk->current, record, __ATOMIC_RELAXED);
 }
@@ -525,6 +524,11 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
 /* Upper limit of a strand while recording is off and nothing is pending: enter only pushes, and
  * leave takes the fast path. Like NULL, the address is below every stack. */
 #define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
+
+/* Upper limit of a strand while wall time is exact, the time stamp counter measures it, and nothing
+ * is pending: each event takes the slow path, where enter and leave only charge the time
+ * (exact.h). */
+#define CRN_HIGH_EXACT ((uint32_t *)(2 * sizeof(uint32_t)))
 
 /* Set the strand's stack limits. arm: so that the next event takes the slow path. disarm: to those
  * of its stack, unless each event must take the slow path. */

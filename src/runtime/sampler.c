@@ -171,7 +171,7 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
         request(lane, clock, cpu, round);
     if (waited)
         promise(lane, running, clock);
-    if (samples)
+    if (samples || waited) /* exact time is charged without a look at promises */
         crn_strand_arm(running);
 }
 

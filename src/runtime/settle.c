@@ -55,6 +55,15 @@ __attribute__((noinline)) static void settle_pending(cairn_lane *lane, crn_mode 
     crn_lane_unlock(lane);
 }
 
+/* Charges the current context with exact time up to `now`; drops the time if no strand runs. */
+static void charge_running(cairn_lane *lane, uint64_t now)
+{
+    if (lane->running)
+        crn_lane_charge_exact(lane, crn_strand_record(lane->running), now);
+    else if (now > lane->disk->stamp)
+        PUT(lane->disk->stamp, now);
+}
+
 void crn_lane_settle(cairn_lane *lane)
 {
     crn_lane_listen(lane);
@@ -68,5 +77,5 @@ void crn_lane_settle(cairn_lane *lane)
     if (__builtin_expect(pending, 0))
         settle_pending(lane, mode);
     else if (mode == CRN_MODE_EXACT)
-        crn_lane_charge_exact(lane, lane->running ? crn_strand_record(lane->running) : 0);
+        charge_running(lane, crn_clock_now(lane->profile->tsc));
 }

@@ -94,11 +94,10 @@ static inline bool attend(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     crn_lane_settle(lane);
-    crn_mode mode = crn_profile_mode(lane->profile);
     const uint32_t *high = CAIRN_PRIV_READ(strand->hot.high);
-    if (mode != CRN_MODE_EXACT && high != strand->end && high != CRN_HIGH_OFF)
+    if (high != strand->end && high != CRN_HIGH_OFF && high != CRN_HIGH_EXACT)
         crn_strand_disarm(strand);
-    return mode != CRN_MODE_OFF;
+    return crn_profile_mode(lane->profile) != CRN_MODE_OFF;
 }
 
 /* Enters when something may be pending. It is not inlined, so that its caller needs no stack frame
@@ -154,55 +153,51 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
     return true;
 }
 
-/* Pushes `current` as the caller. The stack has space. */
-static inline void push_quickly(cairn_priv_strand *priv, uint64_t current)
+/* Pushes `current` as the caller, at the stack's top, where it has space. */
+static inline void push_quickly(cairn_priv_strand *priv, uint32_t *top, uint64_t current)
 {
-    uint32_t *top = priv->top;
     *top = (uint32_t)current;
     priv->top = top + 1;
 }
 
-/* Enters and charges exact wall time without the calls that attend() makes, as exact time sends
- * every event to the slow path. Does nothing and returns false if crn_exact_step does
- * nothing. */
-static inline bool enter_exact(cairn_strand *strand, cairn_block block)
-{
-    uint64_t current = strand->hot.current;
-    if (!crn_exact_step(strand, block, 1))
-        return false;
-    push_quickly(&strand->hot, current);
-    return true;
-}
-
-static inline bool leave_exact(cairn_strand *strand)
-{
-    uint32_t *top = strand->hot.top - 1;
-    if (top <= strand->stack || !crn_exact_charge(strand))
-        return false;
-    CAIRN_PRIV_PUT(strand->hot.current, *top);
-    strand->hot.top = top;
-    return true;
-}
-
-/* Enters when the stack is at its limit, which pending work or exact time lowers. It is not
- * inlined, so that cairn_priv_enter saves fewer registers below the limit. */
+/* Enters when the stack is at its limit, which pending work lowers. */
 __attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn_block block)
 {
-    if (is_off(strand) && strand->hot.top < strand->end)
-        push_quickly(&strand->hot, strand->hot.current);
-    else if (!enter_exact(strand, block))
+    cairn_priv_strand *priv = &strand->hot;
+    if (is_off(strand) && priv->top < strand->end)
+        push_quickly(priv, priv->top, priv->current);
+    else
         enter_attending(strand, block);
 }
 
+/* Enters when nothing is pending, and the record does not cache the callee. */
+__attribute__((noinline)) static void enter_uncached(cairn_strand *strand, cairn_block block)
+{
+    cairn_priv_strand *priv = &strand->hot;
+    uint64_t current = priv->current;
+    if (priv->top < strand->end && follow(priv, block))
+        push_quickly(priv, priv->top, current);
+    else
+        enter_attending(strand, block);
+}
+
+/* With exact time each event comes here. The functions that this one calls are not inlined, so that
+ * it saves no registers. */
 void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
 {
+    cairn_strand *strand = (cairn_strand *)priv;
     uint64_t current = priv->current;
-    if (priv->top >= CAIRN_PRIV_READ(priv->high))
-        enter_at_limit((cairn_strand *)priv, block);
-    else if (follow(priv, block))
-        push_quickly(priv, current);
-    else
-        enter_attending((cairn_strand *)priv, block);
+    uint32_t *top = priv->top;
+    if (!crn_exact_charge(strand)) {
+        if (top < CAIRN_PRIV_READ(priv->high))
+            enter_uncached(strand, block);
+        else
+            enter_at_limit(strand, block);
+    } else if (CAIRN_PRIV_LIKELY(top < strand->end) && cairn_priv_step(priv, current, block)) {
+        push_quickly(priv, top, current);
+    } else {
+        enter_uncached(strand, block);
+    }
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
@@ -238,8 +233,13 @@ __attribute__((noinline)) static void leave_attending(cairn_strand *strand)
 void cairn_priv_leave(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    if (!leave_exact(strand))
+    uint32_t *top = priv->top - 1;
+    if (CAIRN_PRIV_LIKELY(top > strand->stack) && crn_exact_charge(strand)) {
+        CAIRN_PRIV_PUT(priv->current, *top);
+        priv->top = top;
+    } else {
         leave_attending(strand);
+    }
 }
 
 uint64_t cairn_priv_above(const cairn_priv_strand *priv, uint64_t node_offset)

@@ -66,7 +66,7 @@ BEFORE(cairn_strand_unwind, (cairn_strand * strand, cairn_mark mark), (strand, m
         look_for_main();                                                                           \
         return ++turn % 2 ? 0 : real arguments;                                                    \
     }
-BEFORE_EXACT(uint64_t, cairn_priv_exact_step,
+BEFORE_EXACT(bool, cairn_priv_exact_step,
              (cairn_priv_strand * strand, cairn_block block, size_t frames),
              (strand, block, frames))
 BEFORE_EXACT(bool, cairn_priv_exact_charge, (cairn_priv_strand * strand), (strand))
