@@ -12,7 +12,7 @@ import sys
 
 # The folders of src that the tool may include.
 TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
-        "src/symbols", "src/query", "src/fleet", "src/why", "include/cairn"]
+        "src/symbols", "src/query", "src/late", "src/fleet", "src/why", "include/cairn"]
 
 # Folders that each folder may include, besides itself.
 ARROWS = {
@@ -33,7 +33,9 @@ ARROWS = {
     "src/formats": ["src/base", "src/graph", "src/profile", "src/spans", "include/cairn"],
     "src/symbols": ["src/base", "src/profile"],
     "src/query": ["src/base", "src/capture", "src/profile", "src/spans", "include/cairn"],
-    "src/fleet": ["src/base", "src/capture", "src/profile", "src/spans", "src/explain", "include/cairn"],
+    "src/late": [],
+    "src/fleet": ["src/base", "src/capture", "src/late", "src/profile", "src/spans",
+                  "src/explain", "include/cairn"],
     "src/unwind": [],
     "hosts": ["include/cairn"],
     # Native stacks are used by alloc, and by hosts that sample time.

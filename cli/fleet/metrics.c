@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
+#include "late/late.h"
 
 enum { CALLS, TIME, SPANS, FUNCTIONS_MAX = 50, CONNECTIONS = 16, IDLE_SECONDS = 10 };
 
@@ -207,17 +208,20 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
     (void)upload;
     (void)upload_size;
     (void)state;
-    bool good = strcmp(method, MHD_HTTP_METHOD_GET) == 0 && strcmp(path, "/metrics") == 0 &&
-                is_host(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"));
+    bool good =
+        strcmp(method, MHD_HTTP_METHOD_GET) == 0 && strcmp(path, "/metrics") == 0 &&
+        is_host(CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Host"));
     pthread_mutex_lock(&server->lock);
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = CRN_MICROHTTPD(MHD_create_response_from_buffer)(
         good ? server->size : 0, server->text, MHD_RESPMEM_MUST_COPY);
     pthread_mutex_unlock(&server->lock);
     if (!response)
         return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    enum MHD_Result result = MHD_queue_response(connection, good ? 200 : 404, response);
-    MHD_destroy_response(response);
+    CRN_MICROHTTPD(MHD_add_response_header)
+    (response, "Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    enum MHD_Result result =
+        CRN_MICROHTTPD(MHD_queue_response)(connection, good ? 200 : 404, response);
+    CRN_MICROHTTPD(MHD_destroy_response)(response);
     return result;
 }
 
@@ -229,7 +233,7 @@ crn_metrics_server *crn_metrics_serve(unsigned port)
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     pthread_mutex_init(&server->lock, NULL);
     server->text = crn_strdup("");
-    server->daemon = MHD_start_daemon(
+    server->daemon = CRN_MICROHTTPD(MHD_start_daemon)(
         MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)port, NULL, NULL, answer, server,
         MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
@@ -245,7 +249,7 @@ void crn_metrics_stop(crn_metrics_server *server)
     if (!server)
         return;
     if (server->daemon)
-        MHD_stop_daemon(server->daemon);
+        CRN_MICROHTTPD(MHD_stop_daemon)(server->daemon);
     crn_free(server->text);
     crn_free(server);
 }

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "late/late.h"
 #include "view.h"
 
 /* Connections without the secret time out after STRANGER_SECONDS. */
@@ -73,45 +74,49 @@ static crn_view_reply reply_to(crn_view *view, struct MHD_Connection *connection
                                const char *method)
 {
     crn_view_query query = {0};
-    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const char *host =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Host");
+    const char *origin =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Origin");
     if (!is_host(view, host) || !is_origin(view, origin))
         return refuse(403, "This server answers only requests to 127.0.0.1 and localhost.\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
         return refuse(405, "Only GET is supported.\n");
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, item_add, &query);
+    CRN_MICROHTTPD(MHD_get_connection_values)(connection, MHD_GET_ARGUMENT_KIND, item_add, &query);
     if (query.count > CRN_VIEW_ITEMS_MAX)
         return refuse(414, "The query has too many parts.\n");
     crn_view_reply reply = crn_view_reply_to(view, path, &query);
     if (reply.status != FORBIDDEN)
-        MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                  (unsigned)IDLE_SECONDS);
+        CRN_MICROHTTPD(MHD_set_connection_option)
+        (connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
     return reply;
 }
 
 static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_reply *reply)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = CRN_MICROHTTPD(MHD_create_response_from_buffer)(
         reply->size, reply->body, reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!response) {
         if (reply->owned)
             free(reply->body);
         return MHD_NO;
     }
-    MHD_add_response_header(response, "Content-Type", reply->type);
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "Content-Type", reply->type);
     if (*reply->file_name) {
         char text[sizeof reply->file_name + 32];
         snprintf(text, sizeof text, "attachment; filename=\"%s\"", reply->file_name);
-        MHD_add_response_header(response, "Content-Disposition", text);
+        CRN_MICROHTTPD(MHD_add_response_header)(response, "Content-Disposition", text);
     }
-    MHD_add_response_header(response, "Content-Security-Policy", policy);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
-    MHD_destroy_response(response);
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "Content-Security-Policy", policy);
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "X-Content-Type-Options", "nosniff");
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "Referrer-Policy", "no-referrer");
+    CRN_MICROHTTPD(MHD_add_response_header)
+    (response, "Cross-Origin-Resource-Policy", "same-origin");
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "Cross-Origin-Opener-Policy", "same-origin");
+    CRN_MICROHTTPD(MHD_add_response_header)(response, "Cache-Control", "no-store");
+    enum MHD_Result result =
+        CRN_MICROHTTPD(MHD_queue_response)(connection, reply->status, response);
+    CRN_MICROHTTPD(MHD_destroy_response)(response);
     return result;
 }
 
@@ -126,10 +131,14 @@ typedef struct request {
 static enum MHD_Result upload_begin(crn_view *view, struct MHD_Connection *connection,
                                     const char *path, request **state)
 {
-    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
-    const char *name = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "name");
-    const char *size = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    const char *host =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Host");
+    const char *origin =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Origin");
+    const char *name =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_GET_ARGUMENT_KIND, "name");
+    const char *size =
+        CRN_MICROHTTPD(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND, "Content-Length");
     crn_view_reply reply;
     bool token = crn_view_has_token(view, path, &path);
     if (!is_host(view, host) || !is_origin(view, origin))
@@ -141,8 +150,8 @@ static enum MHD_Result upload_begin(crn_view *view, struct MHD_Connection *conne
     else if (size && strtoull(size, NULL, 10) > CRN_VIEW_UPLOAD_MAX)
         reply = refuse(413, "The file is too large; name it on the command line of cairn view.\n");
     else {
-        MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                  (unsigned)IDLE_SECONDS);
+        CRN_MICROHTTPD(MHD_set_connection_option)
+        (connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
         *state = crn_calloc(1, sizeof **state);
         (*state)->upload = crn_view_upload_begin(view, name ? name : "");
         return MHD_YES;
@@ -205,7 +214,7 @@ struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    struct MHD_Daemon *daemon = MHD_start_daemon(
+    struct MHD_Daemon *daemon = CRN_MICROHTTPD(MHD_start_daemon)(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, (uint16_t)port, NULL, NULL, request_came,
         view, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_SECONDS,
@@ -216,12 +225,13 @@ struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port)
                      port);
         return NULL;
     }
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info =
+        CRN_MICROHTTPD(MHD_get_daemon_info)(daemon, MHD_DAEMON_INFO_BIND_PORT);
     view->port = info ? info->port : port;
     return daemon;
 }
 
 void crn_view_stop(struct MHD_Daemon *daemon)
 {
-    MHD_stop_daemon(daemon);
+    CRN_MICROHTTPD(MHD_stop_daemon)(daemon);
 }

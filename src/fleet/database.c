@@ -11,6 +11,7 @@
 #include "fleet/backoff.h"
 #include "fleet/http.h"
 #include "fleet/url.h"
+#include "late/late.h"
 
 enum { ANSWER_MAX = 1 << 30, PASSWORD_MAX = 1024, OK = 200 };
 
@@ -47,8 +48,8 @@ crn_database *crn_database_open(const crn_database_options *options, crn_error *
     database->retry_s = options->retry_s;
     if (crn_fleet_url_parse(&database->url, options->url, error) &&
         password_read(database, options->password_file, error)) {
-        curl_global_init(CURL_GLOBAL_DEFAULT);
-        database->curl = curl_easy_init();
+        CRN_CURL(curl_global_init)(CURL_GLOBAL_DEFAULT);
+        database->curl = CRN_CURL(curl_easy_init)();
         if (database->curl)
             return database;
         crn_error_set(error, ENOMEM, "libcurl cannot start; is there memory?");
@@ -61,7 +62,7 @@ void crn_database_close(crn_database *database)
 {
     if (!database)
         return;
-    curl_easy_cleanup(database->curl);
+    CRN_CURL(curl_easy_cleanup)(database->curl);
     explicit_bzero(database->password, sizeof database->password);
     crn_free(database);
 }
@@ -111,15 +112,15 @@ static void perform(crn_database *database, exchange *exchange, const char *url)
                   receive, exchange);
     snprintf(user, sizeof user, "X-ClickHouse-User: %s", database->url.user);
     snprintf(password, sizeof password, "X-ClickHouse-Key: %s", database->password);
-    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-    headers = curl_slist_append(headers, user);
+    struct curl_slist *headers = CRN_CURL(curl_slist_append)(NULL, "Expect:");
+    headers = CRN_CURL(curl_slist_append)(headers, user);
     if (database->password[0])
-        headers = curl_slist_append(headers, password);
-    curl_easy_setopt(database->curl, CURLOPT_HTTPHEADER, headers);
-    exchange->code = curl_easy_perform(database->curl);
+        headers = CRN_CURL(curl_slist_append)(headers, password);
+    CRN_CURL(curl_easy_setopt)(database->curl, CURLOPT_HTTPHEADER, headers);
+    exchange->code = CRN_CURL(curl_easy_perform)(database->curl);
     exchange->status = 0;
-    curl_easy_getinfo(database->curl, CURLINFO_RESPONSE_CODE, &exchange->status);
-    curl_slist_free_all(headers);
+    CRN_CURL(curl_easy_getinfo)(database->curl, CURLINFO_RESPONSE_CODE, &exchange->status);
+    CRN_CURL(curl_slist_free_all)(headers);
     explicit_bzero(password, sizeof password);
 }
 
@@ -178,7 +179,7 @@ static bool fail(const crn_database *database, const exchange *exchange, crn_err
     if (exchange->code != CURLE_OK)
         return crn_error_set(error, EIO,
                              "%s:%s: %s; is the server running, and is that its HTTP port?",
-                             url->host, url->port, curl_easy_strerror(exchange->code));
+                             url->host, url->port, CRN_CURL(curl_easy_strerror)(exchange->code));
     char text[256];
     size_t size = exchange->answer.size < sizeof text - 1 ? exchange->answer.size : sizeof text - 1;
     if (size)
@@ -197,7 +198,7 @@ static bool fail(const crn_database *database, const exchange *exchange, crn_err
 static char *url_make(const crn_database *database, const char *insert, bool use_database)
 {
     const crn_fleet_url *to = &database->url;
-    char *escaped = insert ? curl_easy_escape(database->curl, insert, 0) : NULL;
+    char *escaped = insert ? CRN_CURL(curl_easy_escape)(database->curl, insert, 0) : NULL;
     size_t size = sizeof *to + (escaped ? strlen(escaped) : 0) + 64;
     char *url = crn_calloc(size, 1);
     /* The server answers once other shards have stored their rows. */
@@ -205,7 +206,7 @@ static char *url_make(const crn_database *database, const char *insert, bool use
              use_database ? "database=" : "", use_database ? to->database : "",
              escaped ? "&insert_distributed_sync=1" : "", escaped ? "&query=" : "",
              escaped ? escaped : "");
-    curl_free(escaped);
+    CRN_CURL(curl_free)(escaped);
     return url;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "fleet/backoff.h"
 #include "fleet/http.h"
+#include "late/late.h"
 
 enum { ANSWER_SHOWN = 200, GZIP_BITS = 15 + 16 };
 
@@ -25,8 +26,8 @@ struct crn_post {
 crn_post *crn_post_open(const char *address, const char *header, unsigned retry_s)
 {
     crn_post *post = crn_calloc(1, sizeof *post);
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    post->curl = curl_easy_init();
+    CRN_CURL(curl_global_init)(CURL_GLOBAL_DEFAULT);
+    post->curl = CRN_CURL(curl_easy_init)();
     post->address = crn_strdup(address);
     post->header = header ? crn_strdup(header) : NULL;
     post->retry_s = retry_s;
@@ -37,7 +38,7 @@ void crn_post_close(crn_post *post)
 {
     if (!post)
         return;
-    curl_easy_cleanup(post->curl);
+    CRN_CURL(curl_easy_cleanup)(post->curl);
     crn_free(post->address);
     crn_free(post->header);
     crn_free(post);
@@ -45,9 +46,9 @@ void crn_post_close(crn_post *post)
 
 char *crn_post_escape(const crn_post *post, const char *text)
 {
-    char *escaped = curl_easy_escape(post->curl, text, 0);
+    char *escaped = CRN_CURL(curl_easy_escape)(post->curl, text, 0);
     char *copy = crn_strdup(escaped ? escaped : "");
-    curl_free(escaped);
+    CRN_CURL(curl_free)(escaped);
     return copy;
 }
 
@@ -90,7 +91,7 @@ static bool fail(const crn_post *post, CURLcode code, long status, crn_error *er
     if (code != CURLE_OK)
         return crn_error_set(error, EIO,
                              "%s: %s; is the server running, and is that its HTTP port?",
-                             post->address, curl_easy_strerror(code));
+                             post->address, CRN_CURL(curl_easy_strerror)(code));
     char text[ANSWER_SHOWN + 1];
     snprintf(text, sizeof text, "%s", post->answer);
     text[strcspn(text, "\n")] = '\0';
@@ -110,10 +111,10 @@ static bool attempt(crn_post *post, const char *url, struct curl_slist *headers,
         post->answered = 0;
         memset(post->answer, 0, sizeof post->answer);
         crn_http_post(post->curl, url, body, size, receive, post);
-        curl_easy_setopt(post->curl, CURLOPT_HTTPHEADER, headers);
-        code = curl_easy_perform(post->curl);
+        CRN_CURL(curl_easy_setopt)(post->curl, CURLOPT_HTTPHEADER, headers);
+        code = CRN_CURL(curl_easy_perform)(post->curl);
         status = 0;
-        curl_easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &status);
+        CRN_CURL(curl_easy_getinfo)(post->curl, CURLINFO_RESPONSE_CODE, &status);
         if (code == CURLE_OK && status / 100 == 2)
             return true;
         passes = (code != CURLE_OK && code != CURLE_WRITE_ERROR) || status == 429 ||
@@ -135,14 +136,14 @@ bool crn_post_send(crn_post *post, const char *path, const char *type, const voi
     char *url = crn_calloc(length, 1);
     snprintf(url, length, "%s%s", post->address, path);
     snprintf(line, sizeof line, "Content-Type: %s", type);
-    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-    headers = curl_slist_append(headers, line);
+    struct curl_slist *headers = CRN_CURL(curl_slist_append)(NULL, "Expect:");
+    headers = CRN_CURL(curl_slist_append)(headers, line);
     if (!packed)
-        headers = curl_slist_append(headers, "Content-Encoding: gzip");
+        headers = CRN_CURL(curl_slist_append)(headers, "Content-Encoding: gzip");
     if (post->header)
-        headers = curl_slist_append(headers, post->header);
+        headers = CRN_CURL(curl_slist_append)(headers, post->header);
     bool good = attempt(post, url, headers, packed ? body : gzip, packed_size, error);
-    curl_slist_free_all(headers);
+    CRN_CURL(curl_slist_free_all)(headers);
     crn_free(url);
     crn_free(gzip);
     return good;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "late/late.h"
+
 static bool refuse(crn_error *error, const char *why)
 {
     return crn_error_set(error, EINVAL, "%s; write clickhouse://[USER@]HOST[:PORT]/DATABASE", why);
@@ -32,14 +34,14 @@ static bool scheme_of(crn_fleet_url *url, const char *text, crn_error *error)
 static bool part(CURLU *from, CURLUPart which, char *to, size_t size)
 {
     char *text = NULL;
-    if (curl_url_get(from, which, &text, which == CURLUPART_HOST ? 0 : CURLU_URLDECODE) !=
+    if (CRN_CURL(curl_url_get)(from, which, &text, which == CURLUPART_HOST ? 0 : CURLU_URLDECODE) !=
         CURLUE_OK)
         return true;
     size_t length = strlen(text);
     bool fits = length < size;
     if (fits)
         memcpy(to, text, length + 1);
-    curl_free(text);
+    CRN_CURL(curl_free)(text);
     return fits;
 }
 
@@ -64,14 +66,14 @@ bool crn_fleet_url_parse(crn_fleet_url *url, const char *text, crn_error *error)
     if ((size_t)snprintf(whole, sizeof whole, "%s%s", url->scheme, strstr(text, "://")) >=
         sizeof whole)
         return refuse(error, "the database's address is too long");
-    CURLU *parsed = curl_url();
-    bool good = parsed && curl_url_set(parsed, CURLUPART_URL, whole, 0) == CURLUE_OK;
+    CURLU *parsed = CRN_CURL(curl_url)();
+    bool good = parsed && CRN_CURL(curl_url_set)(parsed, CURLUPART_URL, whole, 0) == CURLUE_OK;
     bool open = good && part(parsed, CURLUPART_PASSWORD, password, sizeof password) && !*password;
     good = good && part(parsed, CURLUPART_HOST, url->host, sizeof url->host) &&
            part(parsed, CURLUPART_PORT, url->port, sizeof url->port) &&
            part(parsed, CURLUPART_USER, url->user, sizeof url->user) &&
            part(parsed, CURLUPART_PATH, path, sizeof path);
-    curl_url_cleanup(parsed);
+    CRN_CURL(curl_url_cleanup)(parsed);
     if (good && !open)
         return refuse(error, "a password does not belong in an address, which other users see: "
                              "set CAIRN_FLEET_PASSWORD, or use --password-file");
