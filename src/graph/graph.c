@@ -10,9 +10,8 @@
 
 enum {
     /* Sizes of the edge cache, in entries, powers of two. */
-    EDGE_CACHE_FIRST = CRN_FIRST(256, 1), /* a page */
-    EDGES_ROOMY = CRN_FIRST(1 << 11, 4),  /* below this size, the cache has 16 for each edge */
-    EDGES_MOST = CRN_FIRST(1 << 15, 8),   /* 512 KiB */
+    EDGES_FIRST = CRN_FIRST(1 << 11, 1), /* 32 KiB */
+    EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* records kept free for [folded] */
@@ -78,15 +77,28 @@ static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
         cached;
 }
 
-/* Returns true if the edge cache should grow. Of two edges that collide, one needs the index each
- * time, so the caches of small graphs have many more entries than edges. In large graphs memory
- * matters more. */
+/* Makes the first edge cache. Of two edges that collide, one needs the index each time, so it has
+ * many more entries than a small graph has edges. Its pages are not present at once: a small graph
+ * writes few of them. */
+static crn_cached_edge *first_edge_cache(void)
+{
+    return crn_try_sparse(EDGES_FIRST * sizeof(crn_cached_edge));
+}
+
+static void free_edge_cache(crn_cached_edge *edge_cache, uint64_t entries)
+{
+    if (entries == EDGES_FIRST)
+        crn_free_sparse(edge_cache, entries * sizeof *edge_cache);
+    else
+        crn_free_table(edge_cache, entries * sizeof *edge_cache);
+}
+
+/* Returns true if the edge cache should grow. In large graphs memory matters more than edges that
+ * collide. */
 static bool edges_are_many(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
     uint64_t edges = graph->hot.inline_cache ? graph->used : graph->index.count;
-    if (entries < EDGES_ROOMY)
-        return edges * 16 > entries;
     return entries < EDGES_MOST && edges > entries * 4;
 }
 
@@ -102,7 +114,7 @@ __attribute__((noinline)) static void edge_cache_grow(crn_graph *graph)
     for (uint64_t i = 0; i < entries; i++)
         if (before[i].key)
             edge_cache_put(graph, before[i]);
-    crn_free_table(before, entries * sizeof *before);
+    free_edge_cache(before, entries);
 }
 
 /* Caches a callee in the record. Also puts it into the edge cache if two callees share the entry,
@@ -439,8 +451,8 @@ crn_cached_edge crn_graph_no_nodes[2];
 bool crn_graph_open(crn_graph *graph)
 {
     graph->used = CRN_RECORD_ROOT;
-    graph->hot.edge_cache = crn_try_table(EDGE_CACHE_FIRST * sizeof *graph->hot.edge_cache);
-    graph->hot.edge_cache_mask = EDGE_CACHE_FIRST - 1;
+    graph->hot.edge_cache = first_edge_cache();
+    graph->hot.edge_cache_mask = EDGES_FIRST - 1;
     graph->hot.nodes = crn_graph_no_nodes;
     make_empty_inline_cache();
     if (!crn_index_open(&graph->index) || !graph->hot.edge_cache || !reserve_record(graph)) {
@@ -455,8 +467,7 @@ bool crn_graph_open(crn_graph *graph)
 void crn_graph_close(crn_graph *graph)
 {
     crn_index_close(&graph->index);
-    crn_free_table(graph->hot.edge_cache,
-                   (graph->hot.edge_cache_mask + 1) * sizeof *graph->hot.edge_cache);
+    free_edge_cache(graph->hot.edge_cache, graph->hot.edge_cache_mask + 1);
     crn_free_sparse(graph->hot.inline_cache, INLINE_CACHE_SIZE);
     if (graph->path_blocks)
         crn_free(graph->path_blocks - GROUP);
