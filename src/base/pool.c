@@ -95,8 +95,22 @@ static head *map(uint64_t size)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+/* Returns the first chunk, which is part of the library's zeroed memory, so that a short process
+ * needs no system call for it. Returns NULL at later calls. */
+static head *first_chunk(void)
+{
+    static char space[2 * CHUNK];
+    static bool taken; /* atomic */
+    if (__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED))
+        return NULL;
+    return (head *)(void *)(space + -(uintptr_t)space % CHUNK);
+}
+
 static head *map_chunk(void)
 {
+    head *first = first_chunk();
+    if (first)
+        return first;
     char *pages = (char *)map(2 * (uint64_t)CHUNK);
     if (!pages)
         return NULL;
