@@ -5,7 +5,6 @@
 #include <cairn/process.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -88,22 +87,6 @@ void cairn_priv_process_begin_unseen(void)
 
 /* ---- the profile ---- */
 
-/* Reads the command line, with spaces between the arguments, without quotes. */
-static void read_command(char *text, size_t size)
-{
-    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
-    if (file >= 0)
-        close(file);
-    length = length < 0 ? 0 : length;
-    while (length && !text[length - 1])
-        length--;
-    for (ssize_t i = 0; i < length; i++)
-        if (!text[i])
-            text[i] = ' ';
-    text[length] = 0;
-}
-
 static void end_thread(void *value);
 
 /* Opens the profile with these options. `wrong`: a variable with a bad value, or NULL. Returns NULL
@@ -112,7 +95,7 @@ static cairn_profile *open_with(cairn_options options, const char *wrong)
 {
     char command[4096];
     cairn_profile *opened = NULL;
-    read_command(command, sizeof command);
+    crn_process_command(command, sizeof command);
     options.command = *command ? command : program_invocation_name;
     has_key = has_key || pthread_key_create(&key, end_thread) == 0;
     if (has_key && cairn_profile_open(&opened, &options) == CAIRN_OK && wrong)

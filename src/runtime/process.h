@@ -14,6 +14,9 @@
  * environment, except `*path`, which the caller frees. Returns false if no profile is requested. */
 bool crn_process_options(cairn_options *options, char **path, const char **wrong);
 
+/* Reads the command line, with spaces between the arguments, without quotes; cuts it to `size`. */
+void crn_process_command(char *text, size_t size);
+
 /* Locks the directory of CAIRN_OUT, to choose a path and make the capture, so that processes that
  * start at once see each other's captures. Returns -1 if that fails; the caller goes on without the
  * lock. */
