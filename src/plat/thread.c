@@ -63,9 +63,10 @@ void crn_thread_be_prompt(void)
 unsigned crn_thread_cores(void)
 {
     enum { MOST = 1 << 16 };
-    unsigned cores = 0;
+    cpu_set_t usual;
+    unsigned cores = sched_getaffinity(0, sizeof usual, &usual) ? 0 : (unsigned)CPU_COUNT(&usual);
     /* The kernel refuses a set that is smaller than its own set. */
-    for (size_t room = 1024; room <= MOST && !cores; room *= 2) {
+    for (size_t room = 2 * CPU_SETSIZE; room <= MOST && !cores; room *= 2) {
         cpu_set_t *set = CPU_ALLOC(room);
         if (set && sched_getaffinity(0, CPU_ALLOC_SIZE(room), set) == 0)
             cores = (unsigned)CPU_COUNT_S(CPU_ALLOC_SIZE(room), set);

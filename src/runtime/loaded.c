@@ -12,14 +12,16 @@
  * because linkers warn if a static program contains it. */
 #pragma weak dladdr1
 #pragma weak dlsym
+#pragma weak _DYNAMIC
 
 typedef void *open_function(const char *name, int flags);
 
 /* Returns true if the object was linked with -z nodelete. Then dlopen is not called: it would run
  * constructors that have not run yet. */
-static bool is_never_unloaded(const struct link_map *object)
+static bool is_never_unloaded(void)
 {
-    for (const ElfW(Dyn) *entry = object->l_ld; entry && entry->d_tag != DT_NULL; entry++)
+    const ElfW(Dyn) *own = _DYNAMIC; /* NULL in some static programs */
+    for (const ElfW(Dyn) *entry = own; entry && entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_FLAGS_1)
             return entry->d_un.d_val & DF_1_NODELETE;
     return false;
@@ -29,12 +31,13 @@ static void stay(void)
 {
     Dl_info info;
     struct link_map *object = NULL;
+    if (is_never_unloaded())
+        return;
     open_function *open = dlsym ? (open_function *)dlsym(RTLD_DEFAULT, "dlopen") : NULL;
     if (!open || !dladdr1 ||
         !dladdr1((const void *)&crn_stay_loaded, &info, (void **)&object, RTLD_DL_LINKMAP))
         return;
-    if (object && object->l_name && *object->l_name && /* the program itself has no name */
-        !is_never_unloaded(object))
+    if (object && object->l_name && *object->l_name) /* the program itself has no name */
         open(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
