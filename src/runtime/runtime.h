@@ -45,7 +45,9 @@ typedef struct crn_sampler {
     uint64_t rest_ns;     /* ns from the event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
-    double sample_ns;     /* time that a sample costs the sampled thread */
+    double sample_ns;     /* time that a sample costs the sampled thread; 0: not measured yet */
+    bool (*put_costs)(cairn_profile *profile); /* crn_profile_put_costs before the first round that
+                                                  it is left to; otherwise NULL */
 } crn_sampler;
 
 /* A thread that owns lanes. */
@@ -422,8 +424,8 @@ void crn_profile_moment(cairn_profile *profile);
 /* Writes the initial contents of a capture. */
 void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
 /* Measures the cost of a call and of a sample, and adds both as notes. Takes some ten
- * microseconds. */
-void crn_profile_put_costs(cairn_profile *profile);
+ * microseconds. Returns false, and adds nothing, if another thread holds the profile's lock. */
+bool crn_profile_put_costs(cairn_profile *profile);
 /* Adds a block. Under the profile's lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
@@ -560,6 +562,9 @@ void crn_sampler_wake(cairn_profile *profile);
  * to those of the last sample that it would have made. `own`: the caller is the lane's owner. Call
  * it with the lane's time locked. */
 void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
+
+/* Returns true if the sampling thread requests samples: not if timers sample, or nothing does. */
+bool crn_sampler_asks(const cairn_profile *profile);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);

@@ -21,7 +21,7 @@ enum {
 /* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
-static bool samples_by_thread(const cairn_profile *profile)
+bool crn_sampler_asks(const cairn_profile *profile)
 {
     return profile->wall == CAIRN_WALL_SAMPLED ||
            (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_THREAD);
@@ -166,7 +166,7 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
     if (!running || !crn_lane_is_on(lane))
         return;
     bool waited = waits(lane);
-    bool samples = samples_by_thread(lane->profile);
+    bool samples = crn_sampler_asks(lane->profile);
     if (samples)
         request(lane, clock, cpu, round);
     if (waited)
@@ -214,7 +214,7 @@ static crn_round go_round(cairn_profile *profile)
  * little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
-    if (!samples_by_thread(profile) || sampler->sleeps)
+    if (!crn_sampler_asks(profile) || sampler->sleeps)
         return HEARTBEAT_NS;
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
@@ -326,16 +326,26 @@ static bool wait_for_round(cairn_profile *profile, state *state)
     return goes_on;
 }
 
+/* Measures what a sample costs, before the first. A process that ends earlier does without. */
+static void measure_costs(cairn_profile *profile, state *state)
+{
+    if (profile->sampler.put_costs(profile))
+        profile->sampler.put_costs = NULL;
+    state->costs.cpu = crn_thread_own_time();
+}
+
 static void *run(void *data)
 {
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
-    bool samples = samples_by_thread(profile);
+    bool samples = crn_sampler_asks(profile);
     prctl(PR_SET_TIMERSLACK, 1000ul);
     uint64_t calibrated = 0;
     state state = {.next = crn_clock_monotonic(), .costs.cpu = crn_thread_own_time()};
     state.last = state.next;
     while (wait_for_round(profile, &state)) {
+        if (sampler->put_costs)
+            measure_costs(profile, &state);
         crn_round round = go_round(profile);
         uint64_t now = crn_clock_monotonic();
         if (samples)
