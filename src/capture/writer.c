@@ -112,7 +112,8 @@ static cairn_error allocate(crn_capture *capture, uint64_t size)
     if (file < 0)
         return CAIRN_E_OPEN;
     uint64_t at = capture->allocated, most = capture->limit - at;
-    uint64_t got = append(file, at, size, most < LEAST_ALLOCATION ? most : LEAST_ALLOCATION);
+    uint64_t more = at < 2 * LEAST_ALLOCATION ? at / 2 / CRN_PAGE * CRN_PAGE : LEAST_ALLOCATION;
+    uint64_t got = append(file, at, size, most < more ? most : more);
     if (!got)
         return refuse_growth(capture, size);
     if (!is_whole(capture, file, at + got))
@@ -427,14 +428,33 @@ static void cut(crn_capture *capture, int file, uint64_t end)
         capture->header->size = capture->end = capture->allocated = end;
 }
 
-void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten)
+/* Returns the descriptor of a capture that is whole; -1 if there is none. Hold the lock. */
+static int file_of_whole(crn_capture *capture)
 {
-    int file = capture->detached || crn_capture_is_lost(capture) ? -1 : crn_capture_file(capture);
-    if (file < 0 || !is_whole(capture, file, capture->end))
-        return;
-    uint64_t end = trim_directories(file, capture->header->directory, use, data);
-    if (shorten)
-        cut(capture, file, end < capture->end ? end : capture->end);
+    if (capture->detached || crn_capture_is_lost(capture))
+        return -1;
+    int file = crn_file_descriptor(&capture->file);
+    return file >= 0 && is_whole(capture, file, capture->end) ? file : -1;
+}
+
+uint64_t crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data)
+{
+    pthread_mutex_lock(&capture->lock);
+    int file = file_of_whole(capture);
+    pthread_mutex_unlock(&capture->lock);
+    if (file < 0)
+        return UINT64_MAX;
+    return trim_directories(file, capture->header->directory, use, data);
+}
+
+void crn_capture_shorten(crn_capture *capture, uint64_t end)
+{
+    pthread_mutex_lock(&capture->lock);
+    end = end < capture->end ? end : capture->end;
+    int file = end < capture->allocated ? file_of_whole(capture) : -1;
+    if (file >= 0)
+        cut(capture, file, end);
+    pthread_mutex_unlock(&capture->lock);
 }
 
 void crn_capture_close(crn_capture *capture, crn_capture_state state)

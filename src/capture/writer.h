@@ -69,9 +69,13 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
 /* Returns the number of used bytes of a chunk. */
 typedef uint64_t crn_chunk_use(const void *data, const crn_disk_chunk *chunk);
 
-/* Releases the chunks' unused space, when recording ends. `shorten`: also truncates the file; then
- * no thread may write to it. */
-void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten);
+/* Releases the chunks' unused space, when recording ends. Returns the end of what the file still
+ * needs; UINT64_MAX on an error. */
+uint64_t crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data);
+
+/* Truncates the file behind `end`, or behind the last chunk if that comes first. No thread may
+ * write to chunks behind `end`. */
+void crn_capture_shorten(crn_capture *capture, uint64_t end);
 
 /* Sets the state and closes the file. Close all sections first. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);

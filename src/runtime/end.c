@@ -51,6 +51,17 @@ static void end_lane(cairn_lane *lane)
     lane->disk->open = 0;
 }
 
+/* Truncates the file. Other threads may still write to its chunks, but not behind the last one. So
+ * only a chunk that can be cut off takes a look into /proc, which costs some microseconds.
+ * `helpers`: number of threads that write no more, beside this one. */
+static void shorten(cairn_profile *profile, unsigned helpers)
+{
+    uint64_t end = crn_spans_trim(profile);
+    if (end < profile->capture.end && !crn_thread_is_alone(helpers))
+        end = UINT64_MAX;
+    crn_capture_shorten(&profile->capture, end);
+}
+
 void crn_profile_end(cairn_profile *profile)
 {
     if (profile->capture.detached || __atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE) ||
@@ -68,7 +79,7 @@ void crn_profile_end(cairn_profile *profile)
     }
     cairn_profile_disable(profile);
     crn_profile_moment(profile);
-    crn_spans_trim(profile, crn_thread_is_alone(helpers));
+    shorten(profile, helpers);
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
                      __ATOMIC_RELEASE);

@@ -267,7 +267,7 @@ void cairn_profile_close(cairn_profile *profile)
         cairn_lane_close(lane);
     }
     crn_profile_moment(profile);
-    crn_spans_trim(profile, true);
+    crn_capture_shorten(&profile->capture, crn_spans_trim(profile));
     free_lanes(profile);
     close_capture(profile);
     crn_free(profile->child.origin);

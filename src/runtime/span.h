@@ -79,9 +79,9 @@ static inline cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
 /* Appends an attribute or edge of a span. */
 void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail);
 
-/* Releases prepared space that closed lanes never used, at the end of the profile. `shorten` also
- * truncates the file: no thread may write to it any more. */
-void crn_spans_trim(cairn_profile *profile, bool shorten);
+/* Releases prepared space that closed lanes never used, at the end of the profile. Returns the end
+ * of what the file still needs; UINT64_MAX if all of it, or on an error. */
+uint64_t crn_spans_trim(cairn_profile *profile);
 
 /* Starts the preparer, a thread of its own because it waits for the disk. If a sampling thread runs
  * that shares the program's file table, leaves the start to that thread, when a lane first takes a

@@ -353,23 +353,33 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
     return left < chunk->size ? left : chunk->size;
 }
 
-void crn_spans_trim(cairn_profile *profile, bool shorten)
+/* Returns true if the lane has space that can be unused. Most lanes have no spans. */
+static bool has_streams(const cairn_lane *lane)
+{
+    return lane->spans.made || lane->details.made || lane->histograms;
+}
+
+uint64_t crn_spans_trim(cairn_profile *profile)
 {
     in_use in_use = {.count = profile->lane_count};
-    if (!profile->spans && !profile->span_histograms)
-        return;
+    const cairn_lane *any = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    while (any && !has_streams(any))
+        any = any->next;
+    if (!any)
+        return UINT64_MAX;
     /* Uses mmap: the process may end in a signal handler that interrupted malloc. */
     size_t size = in_use.count * sizeof *in_use.lanes;
     void *table = size
                       ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                       : MAP_FAILED;
     if (table == MAP_FAILED)
-        return;
+        return UINT64_MAX;
     in_use.lanes = table;
     for (cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE); lane;
          lane = lane->next)
         if (lane->number < in_use.count && !lane->disk->open)
             in_use.lanes[lane->number] = lane;
-    crn_capture_trim(&profile->capture, bytes_of_chunk, &in_use, shorten);
+    uint64_t end = crn_capture_trim(&profile->capture, bytes_of_chunk, &in_use);
     munmap(table, size);
+    return end;
 }
