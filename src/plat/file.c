@@ -66,11 +66,11 @@ static bool may_replace(const char *path, const char *magic, size_t size)
  * without memory. */
 static char *absolute(const char *path)
 {
-    size_t length = strlen(path);
-    char *whole = crn_try_calloc(PATH_MAX + length + 2, 1);
+    size_t length = strlen(path), folder = *path == '/' ? 0 : PATH_MAX;
+    char *whole = crn_try_calloc(folder + length + 2, 1);
     if (!whole)
         return NULL;
-    if (*path != '/' && getcwd(whole, PATH_MAX))
+    if (folder && getcwd(whole, folder))
         strcat(whole, "/");
     return strcat(whole, path);
 }

@@ -178,13 +178,14 @@ bool cairn_options_set(cairn_options *options, const char *name, const char *val
     return false;
 }
 
-/* Returns the value of the option's environment variable, or NULL, and sets `name` to the
- * variable's name. */
+/* Returns the value of the environment variable of an option, of lower case letters and hyphens, or
+ * NULL, and sets `name` to the variable's name. */
 static const char *variable_of(const char *option, char name[32])
 {
-    snprintf(name, 32, "CAIRN_%s", option);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    char *end = stpcpy(name, "CAIRN_");
+    for (; *option; option++)
+        *end++ = *option == '-' ? '_' : (char)(*option - 'a' + 'A');
+    *end = 0;
     return secure_getenv(name);
 }
 
