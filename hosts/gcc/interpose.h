@@ -37,6 +37,12 @@ static inline void *crn_next_definition(void **known, const char *name)
     return next;
 }
 
+#if __has_attribute(copy) /* gcc warns of an alias with fewer attributes; clang has no copy */
+#define CRN_COPY_ATTRIBUTES(function) copy(function),
+#else
+#define CRN_COPY_ATTRIBUTES(function)
+#endif
+
 #define CRN_REAL(type, name)                                                                       \
     static void *known;                                                                            \
     void *next = crn_next_definition(&known, #name);                                               \

@@ -279,14 +279,8 @@ bool crn_site_defers_signals(void)
 
 #else
 
-#if __has_attribute(copy) /* gcc warns of an alias with fewer attributes; clang has no copy */
-#define COPY_ATTRIBUTES(function) copy(function),
-#else
-#define COPY_ATTRIBUTES(function)
-#endif
-
 extern action_function crn_own_sigaction
-    __attribute__((alias("sigaction"), COPY_ATTRIBUTES(sigaction) visibility("hidden")));
+    __attribute__((alias("sigaction"), CRN_COPY_ATTRIBUTES(sigaction) visibility("hidden")));
 
 bool crn_site_defers_signals(void)
 {

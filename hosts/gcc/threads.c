@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include <cairn/host.h>
+
 #include "interpose.h"
 #include "runtime.h"
 
@@ -64,9 +66,17 @@ static int run_c11(void *data)
     return own.run_c11(own.argument);
 }
 
+/* From the program's first thread on, the C library must know the runtime's. */
+static void show(void)
+{
+    if (!cairn_priv_thread_is_creating())
+        cairn_priv_process_show_thread();
+}
+
 static int create(create_function *real, pthread_t *thread, const pthread_attr_t *attributes,
                   run_function *run, void *argument)
 {
+    show();
     beginning *own = prepare((beginning){.run = run, .argument = argument});
     if (!own)
         return real(thread, attributes, run, argument);
@@ -78,6 +88,7 @@ static int create(create_function *real, pthread_t *thread, const pthread_attr_t
 
 static int create_c11(create_c11_function *real, thrd_t *thread, thrd_start_t run, void *argument)
 {
+    show();
     beginning *own = prepare((beginning){.run_c11 = run, .argument = argument});
     if (!own)
         return real(thread, run, argument);

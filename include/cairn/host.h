@@ -252,6 +252,12 @@ CAIRN_API void cairn_priv_process_moment(void);
  * own, other than 0, does not return but ends the process with it. Opens no file before the
  * program's threads have ended. Thread: any. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
+/* The first function has the runtime hide the sampling thread of the process's profile from the C
+ * library where that is possible (src/plat/hidden_thread.h). Call it before the profile is opened.
+ * The host then calls the second one before the program makes a thread or changes its user or
+ * groups: the C library must know the thread from then on. */
+CAIRN_API void cairn_priv_process_may_hide_thread(void);
+CAIRN_API void cairn_priv_process_show_thread(void);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
 /* Returns true while the calling thread must not begin a strand: it opens one, or has put its
  * strand aside. */

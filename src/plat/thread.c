@@ -3,12 +3,13 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+enum { PATH_SIZE = 48 };
 
 /* Encodes a thread's clock as the kernel does: inverted thread number, then type bits. */
 clockid_t crn_thread_clock(pid_t thread)
@@ -75,12 +76,31 @@ unsigned crn_thread_cores(void)
     return cores ? cores : 1;
 }
 
+/* Writes the path of a file in /proc about a thread of this process. Needs nothing of the C
+ * library, for threads that it does not know. */
+static void path_about(char path[PATH_SIZE], pid_t thread, const char *name)
+{
+    static const char folder[] = "/proc/self/task/";
+    enum { DIGITS = 10, BASE = 10 };
+    char digits[DIGITS];
+    unsigned count = 0, rest = (unsigned)thread;
+    do
+        digits[count++] = (char)('0' + rest % BASE);
+    while ((rest /= BASE) && count < DIGITS);
+    memcpy(path, folder, sizeof folder - 1);
+    path += sizeof folder - 1;
+    while (count)
+        *path++ = digits[--count];
+    *path++ = '/';
+    strcpy(path, name);
+}
+
 /* Reads the begin of a file in /proc about a thread of this process. Returns false if it cannot be
  * read. */
 static bool read_about(pid_t thread, const char *name, char *text, size_t size)
 {
-    char path[48];
-    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)thread, name);
+    char path[PATH_SIZE];
+    path_about(path, thread, name);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -131,8 +151,8 @@ bool crn_thread_is_alone(unsigned others)
  * threads run: such a thread has no executable. Opens no file. */
 static bool has_program(pid_t thread)
 {
-    char path[48], program[8];
-    snprintf(path, sizeof path, "/proc/self/task/%d/exe", (int)thread);
+    char path[PATH_SIZE], program[8];
+    path_about(path, thread, "exe");
     return readlink(path, program, sizeof program) > 0;
 }
 
@@ -144,8 +164,8 @@ bool crn_thread_are_last(unsigned count)
 int crn_thread_first_exit_status(void)
 {
     enum { STATE = 3, EXIT_CODE = 52, BYTE = 8, LOW = 0x7f };
-    char path[48], text[1024];
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+    char path[PATH_SIZE], text[1024];
+    path_about(path, getpid(), "stat");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : 0;
     if (file >= 0)

@@ -36,7 +36,8 @@ bool crn_thread_ready_time(pid_t thread, uint64_t *ns);
 bool crn_thread_is_alone(unsigned others);
 
 /* Returns true if the main thread has ended and exactly `count` other threads are left, including
- * the caller; false if unknown. Opens no file, does not allocate. */
+ * the caller; false if unknown. Opens no file, does not allocate. Works on hidden threads
+ * (hidden_thread.h). */
 bool crn_thread_are_last(unsigned count);
 
 /* Returns the exit status of the main thread, which has ended; 0 if it is unknown or a signal

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "capture/loss.h"
-#include "runtime/runtime.h"
+#include "runtime/process.h"
 
 /* The C library's internal name of sigaction, which hosts do not define. */
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
@@ -65,10 +65,25 @@ static void call_program(const struct sigaction *action, int number, siginfo_t *
         action->sa_handler(number);
 }
 
+/* Leaves a signal that a process sent to the program's own threads: blocks it in this thread, which
+ * is the runtime's, and sends it again. So this process becomes its sender. */
+static void leave_to_program(int number, const siginfo_t *info, ucontext_t *context)
+{
+    sigaddset(&context->uc_sigmask, number);
+    if (info->si_code == SI_QUEUE)
+        sigqueue(getpid(), number, info->si_value);
+    else
+        kill(getpid(), number);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     if (info->si_code > 0 && cairn_catch_fault(info->si_addr))
         return;
+    if (info->si_code <= 0 && crn_own.ours) {
+        leave_to_program(number, info, context);
+        return;
+    }
     struct sigaction action = *program_action();
     if (!is_function(&action)) {
         end_by_default(number, info);
@@ -118,6 +133,11 @@ void crn_faults_catch(void)
         return;
     keep(&now);
     __atomic_store_n(&installed, set_action(&now) == 0, __ATOMIC_RELEASE);
+}
+
+bool crn_faults_are_caught(void)
+{
+    return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
 }
 
 int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "plat/clock.h"
@@ -13,7 +12,10 @@
 
 enum {
     STACK_SIZE = 256 * 1024,
-    LOOK_NS = 20 * 1000 * 1000 /* least ns between checks whether the program has ended */
+    LOOK_NS = 20 * 1000 * 1000,        /* least ns between checks whether the program has ended */
+    HIDDEN_LOOK_NS = 250 * 1000 * 1000 /* the same, for a hidden helper: a check is three system
+                                          calls, and such programs end by themselves unless their
+                                          threads end by the system call exit */
 };
 
 /* ---- number of helper threads ---- */
@@ -58,14 +60,16 @@ static void *run_counted(void *data)
 {
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
-    pthread_mutex_lock(&helper->lock); /* waits until crn_helper_start has completed the struct */
+    crn_futex_lock_take(&helper->lock); /* waits until crn_helper_start has completed the struct */
     helper->apart = helper->kept && leave_files(helper->file);
     helper->run(helper->data);
     sigset_t mask = helper->mask;
+    bool hidden = helper->hidden;
     helper->over = true;
-    pthread_mutex_unlock(&helper->lock); /* the struct may be gone from now on */
+    crn_futex_lock_give(&helper->lock); /* the struct may be gone from now on */
     cairn_priv_thread_is_ours(false);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (!hidden) /* no exit handler runs on a hidden thread */
+        pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }
 
@@ -82,18 +86,30 @@ static void *keep(void *data)
     return NULL;
 }
 
+static bool create(pthread_t *thread, void *(*run)(void *), crn_helper *helper)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    int error = pthread_create(thread, &attributes, run, helper);
+    pthread_attr_destroy(&attributes);
+    return error == 0;
+}
+
 /* Starts a thread under a name. The starter has the name meanwhile, which a new thread inherits: so
  * the program never sees a helper without its name, and no file of /proc is opened. To open one
  * makes the end of the process wait for the kernel, ten times as long as a short process runs. */
-static bool create_named(pthread_t *thread, const pthread_attr_t *attributes, const char *name,
-                         void *(*run)(void *), void *data)
+static bool create_named(crn_helper *helper, pthread_t *thread, const char *name,
+                         void *(*run)(void *))
 {
     char own[16];
     bool named = prctl(PR_GET_NAME, own) == 0 && prctl(PR_SET_NAME, name) == 0;
-    int error = pthread_create(thread, attributes, run, data);
+    bool created = helper->hidden
+                       ? crn_hidden_thread_start(&helper->out_of_sight, STACK_SIZE, run, helper)
+                       : create(thread, run, helper);
     if (named)
         prctl(PR_SET_NAME, own);
-    return error == 0;
+    return created;
 }
 
 static bool start_thread(crn_helper *helper, pthread_t *thread, const char *name,
@@ -102,42 +118,41 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, const char *name
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_BLOCK, &all, &helper->mask);
     cairn_priv_thread_creates(true);
-    bool created = create_named(thread, &attributes, name, run, helper);
+    bool created = create_named(helper, thread, name, run);
     cairn_priv_thread_creates(false);
     pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
-    pthread_attr_destroy(&attributes);
     return created;
 }
 
 /* ---- a helper ---- */
 
+static uint64_t look_ns(const crn_helper *helper)
+{
+    return helper->hidden ? HIDDEN_LOOK_NS : LOOK_NS;
+}
+
 static void forget(crn_helper *helper)
 {
-    sem_destroy(&helper->wake);
-    pthread_mutex_destroy(&helper->lock);
     __atomic_store_n(&helper->running, false, __ATOMIC_RELEASE);
 }
 
 static bool start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
                   void *data)
 {
-    pthread_mutex_init(&helper->lock, NULL);
-    sem_init(&helper->wake, 0, 0);
+    helper->lock.state = 0;
+    helper->wakes = helper->wakes_seen = 0;
     helper->run = run;
     helper->data = data;
-    helper->next_look = crn_clock_monotonic() + LOOK_NS;
+    helper->next_look = crn_clock_monotonic() + look_ns(helper);
     helper->stop = helper->kept = helper->apart = helper->over = helper->halted = helper->detached =
         false;
-    pthread_mutex_lock(&helper->lock);
+    crn_futex_lock_take(&helper->lock);
     bool started = start_thread(helper, &helper->thread, name, run_counted);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, "cairn-files", keep);
     __atomic_store_n(&helper->running, started, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&helper->lock);
+    crn_futex_lock_give(&helper->lock);
     if (!started)
         forget(helper);
     return started;
@@ -145,6 +160,7 @@ static bool start(crn_helper *helper, const char *name, bool apart, void *(*run)
 
 bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *), void *data)
 {
+    helper->hidden = false;
     return start(helper, name, false, run, data);
 }
 
@@ -152,26 +168,33 @@ bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void
                             void *data)
 {
     helper->file = file;
+    helper->hidden = false;
     return start(helper, name, true, run, data);
 }
 
+bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(void *), void *data)
+{
+    helper->hidden = true;
+    return start(helper, name, false, run, data);
+}
+
 /* Waits for a wake-up, at most until `until`. Releases the helper's lock while it waits. Returns
- * true if woken. */
+ * true if woken. Several wake-ups count as one. */
 static bool wait_once(crn_helper *helper, uint64_t until)
 {
-    struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
-                            .tv_nsec = (long)(until % 1000000000u)};
-    pthread_mutex_unlock(&helper->lock);
-    bool woken = sem_clockwait(&helper->wake, CLOCK_MONOTONIC, &time) == 0;
-    pthread_mutex_lock(&helper->lock);
-    return woken;
+    crn_futex_lock_give(&helper->lock);
+    crn_futex_wait(&helper->wakes, helper->wakes_seen, until, false);
+    crn_futex_lock_take(&helper->lock);
+    uint32_t before = helper->wakes_seen;
+    helper->wakes_seen = __atomic_load_n(&helper->wakes, __ATOMIC_ACQUIRE);
+    return helper->wakes_seen != before;
 }
 
 static bool is_over(crn_helper *helper, uint64_t now)
 {
     if (now < helper->next_look)
         return false;
-    helper->next_look = now + LOOK_NS;
+    helper->next_look = now + look_ns(helper);
     return cairn_priv_program_is_over();
 }
 
@@ -189,15 +212,19 @@ bool crn_helper_wait(crn_helper *helper, uint64_t until)
         now = crn_clock_monotonic();
         over = is_over(helper, now);
     }
-    while (woken && sem_trywait(&helper->wake) == 0) { /* several wake-ups count as one */
-    }
     return !is_asked_to_end(helper) && !over;
+}
+
+static void wake(crn_helper *helper)
+{
+    __atomic_fetch_add(&helper->wakes, 1, __ATOMIC_RELEASE);
+    crn_futex_wake(&helper->wakes);
 }
 
 void crn_helper_wake(crn_helper *helper)
 {
     if (crn_helper_runs(helper))
-        sem_post(&helper->wake);
+        wake(helper);
 }
 
 /* Waits for the thread's end. Does nothing on the thread itself, on which the program's exit
@@ -218,9 +245,9 @@ static pthread_t last_of(const crn_helper *helper)
 static void wait_until_over(crn_helper *helper)
 {
     for (bool over = false; !over; sched_yield()) {
-        pthread_mutex_lock(&helper->lock);
+        crn_futex_lock_take(&helper->lock);
         over = helper->over;
-        pthread_mutex_unlock(&helper->lock);
+        crn_futex_lock_give(&helper->lock);
     }
 }
 
@@ -229,9 +256,11 @@ void crn_helper_stop(crn_helper *helper)
     if (!crn_helper_runs(helper))
         return;
     __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
-    sem_post(&helper->wake);
+    wake(helper);
     if (helper->detached)
         wait_until_over(helper);
+    else if (helper->hidden)
+        crn_hidden_thread_join(&helper->out_of_sight);
     else
         join(last_of(helper));
     forget(helper);
@@ -240,12 +269,13 @@ void crn_helper_stop(crn_helper *helper)
 /* Keeps the lock, so that the helper cannot return from its wait. */
 unsigned crn_helper_halt(crn_helper *helper)
 {
-    if (!crn_helper_runs(helper) || pthread_equal(helper->thread, pthread_self()))
+    if (!crn_helper_runs(helper) ||
+        (!helper->hidden && pthread_equal(helper->thread, pthread_self())))
         return 0;
-    pthread_mutex_lock(&helper->lock);
+    crn_futex_lock_take(&helper->lock);
     helper->halted = !helper->over;
     if (!helper->halted)
-        pthread_mutex_unlock(&helper->lock);
+        crn_futex_lock_give(&helper->lock);
     return !helper->halted ? 0 : helper->kept ? 2 : 1;
 }
 
@@ -254,7 +284,7 @@ void crn_helper_let_end(crn_helper *helper)
     if (!helper->halted)
         return;
     helper->halted = false;
-    helper->detached = pthread_detach(last_of(helper)) == 0;
+    helper->detached = helper->hidden || pthread_detach(last_of(helper)) == 0;
     __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&helper->lock);
+    crn_futex_lock_give(&helper->lock);
 }

@@ -7,22 +7,27 @@
 #define CRN_RUNTIME_HELPER_H
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plat/futex.h"
+#include "plat/hidden_thread.h"
+
 typedef struct crn_helper {
-    pthread_t thread;
-    pthread_t keeper;     /* if `kept`: it has the program's files and ends after the helper */
-    pthread_mutex_t lock; /* held by the starter until the struct is complete, then by the helper
-                             except while it waits */
-    sem_t wake;
+    pthread_t thread;               /* unless `hidden` */
+    crn_hidden_thread out_of_sight; /* if `hidden` */
+    pthread_t keeper;    /* if `kept`: it has the program's files and ends after the helper */
+    crn_futex_lock lock; /* held by the starter until the struct is complete, then by the helper
+                            except while it waits */
+    uint32_t wakes;      /* number of wake-ups; atomic */
+    uint32_t wakes_seen; /* number when crn_helper_wait last returned */
     void *(*run)(void *);
     void *data;
     sigset_t mask;      /* signal mask of the starter */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
+    bool hidden;        /* the C library does not know the thread */
     bool kept;          /* there is a keeper */
     bool stop;          /* the helper must end; atomic */
     bool apart;         /* the helper has a file table of its own */
@@ -42,6 +47,11 @@ bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *)
  * the program's exit handlers. */
 bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void *(*run)(void *),
                             void *data);
+
+/* Does the same as crn_helper_start, with a thread that the C library does not know
+ * (hidden_thread.h). Only what is allowed on such a thread may run. */
+bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(void *),
+                             void *data);
 
 /* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end,
  * because of crn_helper_stop or because the program has ended. Only this function notices the

@@ -89,6 +89,28 @@ void cairn_priv_process_begin_unseen(void)
 
 static void end_thread(void *value);
 
+static bool hides; /* a host calls cairn_priv_process_show_thread */
+
+void cairn_priv_process_may_hide_thread(void)
+{
+    hides = true;
+}
+
+void cairn_priv_process_show_thread(void)
+{
+    cairn_profile *own = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    int saved = errno;
+    sigset_t all, before;
+    hides = false;
+    if (!own)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler may call setuid() */
+    crn_sampler_show(own);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+}
+
 /* Opens the profile with these options. `wrong`: a variable with a bad value, or NULL. Returns NULL
  * if that fails. */
 static cairn_profile *open_with(cairn_options options, const char *wrong)
@@ -98,7 +120,7 @@ static cairn_profile *open_with(cairn_options options, const char *wrong)
     crn_process_command(command, sizeof command);
     options.command = *command ? command : program_invocation_name;
     has_key = has_key || pthread_key_create(&key, end_thread) == 0;
-    if (has_key && cairn_profile_open(&opened, &options) == CAIRN_OK && wrong)
+    if (has_key && crn_profile_open(&opened, &options, hides && options.path) == CAIRN_OK && wrong)
         cairn_profile_note(opened, "not_understood", wrong);
     return opened;
 }

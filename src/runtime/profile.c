@@ -211,7 +211,7 @@ static bool are_right(const cairn_options *options)
             (options->cpu == CAIRN_CPU_SAMPLED && options->wall != CAIRN_WALL_SAMPLED));
 }
 
-cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options)
+cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides)
 {
     if (!profile)
         return CAIRN_E_ARGUMENT;
@@ -221,6 +221,7 @@ cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *opt
     cairn_profile *opened = crn_try_calloc(1, sizeof *opened);
     if (!opened)
         return CAIRN_E_MEMORY;
+    opened->hides = hides;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_stay_loaded();
@@ -233,6 +234,11 @@ cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *opt
     else
         *profile = opened;
     return error;
+}
+
+cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options)
+{
+    return crn_profile_open(profile, options, false);
 }
 
 bool crn_profile_begin_again(cairn_profile *profile)

@@ -142,6 +142,7 @@ struct cairn_profile {
     double sample_overhead;
     uint64_t sample_period_ns, tick_period, seed;
     uint32_t path_limit, context_budget;
+    bool hides; /* the sampling thread may be hidden from the C library */
     bool spans, span_histograms, span_cpu;
     cairn_span_policy span_policy;
     uint64_t span_limit;
@@ -416,6 +417,10 @@ void crn_profile_stop_threads(cairn_profile *profile);
  * starts the helper threads. Returns false if the profile cannot record. */
 bool crn_profile_begin_again(cairn_profile *profile);
 
+/* Like cairn_profile_open. `hides`: the sampling thread may be hidden from the C library, if
+ * crn_sampler_show is called before the process gets another thread or changes its user. */
+cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides);
+
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
 
@@ -568,6 +573,9 @@ bool crn_sampler_asks(const cairn_profile *profile);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
+/* Replaces a hidden sampling thread by one that the C library knows. Thread: the program's only
+ * one. */
+void crn_sampler_show(cairn_profile *profile);
 
 /* Prepares timers, which sample CPU time in place of the sampling thread. Returns false if no
  * signal is free. */
@@ -592,6 +600,8 @@ void crn_stay_loaded(void);
 
 /* Installs the handler of faults in captures, if a host hides it from the program. */
 void crn_faults_catch(void);
+/* Returns true if that handler is installed. */
+bool crn_faults_are_caught(void);
 
 /* Charges the time up to now on all lanes that the calling thread owns. */
 void crn_profile_charge_own(cairn_profile *profile);

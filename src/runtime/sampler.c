@@ -313,7 +313,8 @@ static bool wait_for_round(cairn_profile *profile, state *state)
     crn_sampler *sampler = &profile->sampler;
     state->next += gap(profile, sampler);
     bool goes_on = crn_helper_wait(&sampler->helper, state->next);
-    crn_preparer_start_if_wanted(profile);
+    if (!sampler->helper.hidden)
+        crn_preparer_start_if_wanted(profile);
     if (goes_on && !sampler->sleeps) /* it may have been woken for the preparer: wait on */
         goes_on = crn_helper_wait(&sampler->helper, state->next);
     if (!goes_on)
@@ -364,6 +365,14 @@ static void *run(void *data)
     return NULL;
 }
 
+/* Returns true if the thread can be hidden from the C library: with these options it only reads
+ * clocks and stores words. */
+static bool may_be_hidden(const cairn_profile *profile)
+{
+    return profile->hides && profile->cpu == CAIRN_CPU_OFF && !profile->has_off_core &&
+           crn_faults_are_caught() && crn_hidden_thread_is_useful();
+}
+
 cairn_error crn_sampler_start(cairn_profile *profile)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -372,8 +381,21 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     crn_sampler_resume(profile);
     static const char name[] = "cairn-sampler";
     int file = crn_capture_file_in_memory(&profile->capture);
+    if (may_be_hidden(profile) && crn_helper_start_hidden(&sampler->helper, name, run, profile))
+        return CAIRN_OK;
     bool started = profile->cpu != CAIRN_CPU_OFF /* it then opens files of /proc */
                        ? crn_helper_start_apart(&sampler->helper, name, file, run, profile)
                        : crn_helper_start(&sampler->helper, name, run, profile);
     return started ? CAIRN_OK : CAIRN_E_THREAD;
+}
+
+void crn_sampler_show(cairn_profile *profile)
+{
+    crn_helper *helper = &profile->sampler.helper;
+    if (!crn_helper_runs(helper) || !helper->hidden)
+        return;
+    crn_helper_stop(helper);
+    profile->hides = false;
+    if (crn_sampler_start(profile) != CAIRN_OK)
+        crn_profile_stop(profile, CAIRN_E_THREAD);
 }

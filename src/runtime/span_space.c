@@ -33,8 +33,10 @@ _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GON
  * of a lane, which will soon need more. */
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
-    char *chunk = crn_stream_take(stream);
     cairn_profile *profile = lane->profile;
+    /* A hidden sampling thread starts no preparer. */
+    char *chunk =
+        profile->sampler.helper.hidden ? crn_stream_take_alone(stream) : crn_stream_take(stream);
     if (chunk && ((stream->taken == 1 && lane->number < LANES_FEW) ||
                   !__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) ||
                   __atomic_exchange_n(&profile->preparer_sleeps, false, __ATOMIC_RELAXED)))

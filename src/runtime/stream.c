@@ -184,15 +184,6 @@ bool crn_stream_prepare(crn_stream *stream)
     return stock < stream->ahead && prepare_more(stream, stream->ahead - stock);
 }
 
-char *crn_stream_take_alone(crn_stream *stream)
-{
-    int saved = errno;
-    if (!crn_stream_stock(stream))
-        crn_stream_prepare(stream);
-    errno = saved;
-    return crn_stream_take(stream);
-}
-
 void crn_stream_rewind(crn_stream *stream)
 {
     for (uint64_t i = 0; i < stream->taken; i++)
@@ -282,14 +273,13 @@ static void give_up_oldest(crn_stream *stream, uint64_t number)
     __atomic_store_n(&stream->given, given, __ATOMIC_RELEASE);
 }
 
-/* Prepares the first chunks on the writer's thread, because the preparing thread ignores a stream
- * of which no chunk was taken. Disables cancellation: growth of a section must be no cancellation
- * point. */
-static void prepare_first(crn_stream *stream)
+/* Prepares chunks on the writer's thread. Disables cancellation: growth of a section must be no
+ * cancellation point. */
+static void prepare_here(crn_stream *stream, uint64_t count)
 {
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    prepare_more(stream, stream->first);
+    prepare_more(stream, count);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
 }
@@ -297,13 +287,22 @@ static void prepare_first(crn_stream *stream)
 char *crn_stream_take(crn_stream *stream)
 {
     uint64_t number = stream->taken;
+    /* The preparing thread ignores a stream of which no chunk was taken. */
     if (!number && !stream->prepared && __atomic_load_n(&stream->open, __ATOMIC_RELAXED))
-        prepare_first(stream);
+        prepare_here(stream, stream->first);
     give_up_oldest(stream, number);
     if (number == __atomic_load_n(&stream->prepared, __ATOMIC_ACQUIRE))
         return NULL;
     __atomic_store_n(&stream->taken, number + 1, __ATOMIC_RELEASE);
     return stream->chunks[number % CRN_STREAM_CHUNKS];
+}
+
+char *crn_stream_take_alone(crn_stream *stream)
+{
+    give_up_oldest(stream, stream->taken);
+    if (!crn_stream_stock(stream) && __atomic_load_n(&stream->open, __ATOMIC_RELAXED))
+        prepare_here(stream, 1); /* the writer waits for it */
+    return crn_stream_take(stream);
 }
 
 uint64_t crn_stream_used(const crn_stream *stream)

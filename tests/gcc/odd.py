@@ -70,6 +70,45 @@ def own_threads():
     assert report("x.cairn")["notes"]["lanes"] == "2"  # it begins one thread
 
 
+@case("for the C library a program with one thread has one, though a thread samples")
+def alone():
+    ways = {"none": "none 11 2 1", "bus": "01 bus 11 2 1", "cut": "cut 11 2 1", "end": "end 11 2 1",
+            "group": "group 10 2 1", "thread": "thread 10 2 1", "fork": "fork 11 2 1"}
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "--lean"], ["-O2", "-static"]):
+        profiled(["alone.c"], *options)
+        for way, expected in ways.items():
+            if "-static" in options:  # there is no thread that the C library does not know
+                expected = expected.replace(" 11 ", " 00 ").replace(" 10 ", " 00 ")
+            said = run("./profiled", way, CAIRN_OUT="x.cairn").splitlines()
+            assert sorted(said) == [expected] * (2 if way == "fork" else 1), (options, way, said)
+            if way != "cut":
+                whole, times = report("x.cairn"), {"bus": 3}.get(way, 2)
+                assert whole["state"] == "ended" and calls_of(contexts("x.cairn"))["step"] == 100 * times
+            for name in captures():
+                os.unlink(name)
+    profiled(["alone.c"], "-O2")
+    for clock, known in (("sampled", "00"), ("off", "11")):
+        said = run("./profiled", "none", CAIRN_OUT="x.cairn", CAIRN_WALL="exact", CAIRN_CPU=clock)
+        assert said.split()[1] == known, (clock, said)
+        os.unlink("x.cairn")
+
+
+@case("spans of a program with one thread find space, though nobody prepares it")
+def spans_alone():
+    include = ["-I", os.path.join(OURS, "include")]
+    write("spans.c", r"""#include <cairn/scope.h>
+#include <sys/single_threaded.h>
+__attribute__((noipa)) static int step(int n) { CAIRN_SCOPE("part"); return n + 1; }
+int main(void) { int n = 0; while (n < 100000) n = step(n); return !__libc_single_threaded; }
+""")
+    run(CAIRN, "cc", "-O2", *include, "spans.c", "-o", "spans")
+    for policy, limit in (("first", 1 << 30), ("last", 1 << 20)):
+        run("./spans", CAIRN_OUT="x.cairn", CAIRN_SPANS=policy, CAIRN_SPAN_LIMIT=str(limit))
+        said = run(CAIRN, "spans", "x.cairn")
+        assert "dropped" not in said and ("overwritten" in said) == (policy == "last"), (policy, said)
+        os.unlink("x.cairn")
+
+
 @case("every call in a signal's handler counts, and of what it interrupts, whatever that is")
 def flood():
     for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"]):

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Changes of the process's user and groups. The C library makes them in each thread that it knows.
+ * So before such a change the runtime's sampling thread must be one of those, and not be hidden.
+ */
+#include <grp.h>
+#include <unistd.h>
+
+#include <cairn/host.h>
+
+#include "interpose.h"
+#include "runtime.h"
+
+#define CHANGE(name, types, values)                                                                \
+    CAIRN_API int name types                                                                       \
+    {                                                                                              \
+        CRN_REAL(__typeof__(name), name);                                                          \
+        cairn_priv_process_show_thread();                                                          \
+        return real values;                                                                        \
+    }
+
+CHANGE(setuid, (uid_t user), (user))
+CHANGE(seteuid, (uid_t user), (user))
+CHANGE(setreuid, (uid_t real_user, uid_t user), (real_user, user))
+CHANGE(setresuid, (uid_t real_user, uid_t user, uid_t saved), (real_user, user, saved))
+CHANGE(setgid, (gid_t group), (group))
+CHANGE(setegid, (gid_t group), (group))
+CHANGE(setregid, (gid_t real_group, gid_t group), (real_group, group))
+CHANGE(setresgid, (gid_t real_group, gid_t group, gid_t saved), (real_group, group, saved))
+CHANGE(setgroups, (size_t count, const gid_t *groups), (count, groups))
+CHANGE(initgroups, (const char *user, gid_t group), (user, group))
+
+typedef int set_function(uid_t user);
+
+/* The name of this library's setuid that no other library can take. */
+extern set_function own_setuid
+    __attribute__((CRN_COPY_ATTRIBUTES(setuid) alias("setuid"), visibility("hidden")));
+
+void crn_site_hide_thread(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "setuid");
+    set_function *used;
+    __builtin_memcpy(&used, &found, sizeof used);
+    if (used == own_setuid)
+        cairn_priv_process_may_hide_thread();
+}

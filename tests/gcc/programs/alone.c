@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program with one thread. Prints its way, whether the C library knew of one thread alone at the
+ * begin and does so at the end, the number of threads that the kernel knows, and errno.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int handled;
+
+static void handle(int number)
+{
+    handled += number == SIGBUS;
+}
+
+static void *run(void *data)
+{
+    return data;
+}
+
+static unsigned threads(void)
+{
+    struct stat folder;
+    return stat("/proc/self/task", &folder) == 0 ? (unsigned)folder.st_nlink - 2 : 0;
+}
+
+__attribute__((noipa)) static int step(int n)
+{
+    usleep(300);
+    return n + 1;
+}
+
+__attribute__((noipa)) static void work(void)
+{
+    int n = 0;
+    while (n < 100)
+        n = step(n);
+}
+
+/* A process sends the signal while the program blocks it. */
+static void take_bus(void)
+{
+    sigset_t bus;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    signal(SIGBUS, handle);
+    sigprocmask(SIG_BLOCK, &bus, NULL);
+    kill(getpid(), SIGBUS);
+    work();
+    int early = handled;
+    sigprocmask(SIG_UNBLOCK, &bus, NULL);
+    printf("%d%d ", early, handled);
+}
+
+static void take_way(const char *way)
+{
+    pthread_t thread;
+    if (strcmp(way, "bus") == 0)
+        take_bus();
+    else if (strcmp(way, "cut") == 0 && truncate("x.cairn", 0) != 0)
+        printf("not cut ");
+    else if (strcmp(way, "group") == 0 && setegid(getegid()) != 0)
+        printf("not set ");
+    else if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, run, NULL) == 0)
+        pthread_join(thread, NULL);
+    else if (strcmp(way, "fork") == 0 && fork() != 0)
+        wait(NULL);
+}
+
+int main(int count, char **words)
+{
+    const char *way = words[count - 1];
+    char alone = __libc_single_threaded;
+    work();
+    take_way(way);
+    errno = ECHILD;
+    work();
+    int error = errno;
+    printf("%s %d%d %u %d\n", way, alone, __libc_single_threaded, threads(), error == ECHILD);
+    fflush(stdout);
+    if (strcmp(way, "end") == 0)
+        pthread_exit(NULL);
+    return 0;
+}
