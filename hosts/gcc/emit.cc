@@ -98,9 +98,17 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "cmoveq %%rax, %1\n\t"                                                                         \
     SLOW_END
 static const char enter_leaf_text[] = ENTER_LEAF("1", "", "");
+/* Goes on behind the instruction `on` if the process has a profile. The switch is then the highest
+ * number, otherwise 0, so it is compared with a register: that takes a byte less than a comparison
+ * with a constant. Where the stack pointer's lower half is 0, the switch seems to be on: then the
+ * slow path finds no profile. */
+#define TEST_SWITCH(on) "cmpl %%esp, " CRN_SWITCH "(%%rip)\n\t" on
+#define IF_ON "jae "
+#define IF_OFF "jb "
+
 /* --standby: without a strand takes the slow path if the switch is on. */
 static const char standby_enter_leaf_text[] =
-    ENTER_LEAF("7", "7:\n\tcmpb $0, " CRN_SWITCH "(%%rip)\n\tje 1b\n", LOAD_STRAND("%1"));
+    ENTER_LEAF("7", "7:\n\t" TEST_SWITCH(IF_OFF "1b\n"), LOAD_STRAND("%1"));
 
 /* Enter of a function that saves its caller. %0, in %rax: the strand, then the saved caller, a node
  * offset plus the tag of its graph. %1: the caller's node offset; %2: address of the records; %3:
@@ -153,17 +161,14 @@ static const char *const compact_leave_text[][2] = {
 /* ---- --standby ---- */
 
 /* Jumps to label %l0 if the process has a profile. A basic block out of line has that label. */
-static const char switch_text[] = "# cairn switch\n\t"
-    "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"
-    "jne %l0";
+static const char switch_text[] = "# cairn switch\n\t" TEST_SWITCH(IF_ON "%l0");
 
 /* Enter where no variable keeps the saved caller or the height: returns it, 0 if the switch is off.
  * %0: in %rax; %1: the site, which the stub takes in the register `site`. Indexed by crn_storage. */
 #define STANDBY_ENTER(site, stub)                                                                  \
     "# cairn enter\n\t"                                                                            \
     "xorl %k0, %k0\n\t"                                                                            \
-    "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"                                                           \
-    "je 1f\n\t"                                                                                    \
+    TEST_SWITCH(IF_OFF "1f\n\t")                                                                   \
     "leaq %1, " site "\n\t"                                                                        \
     "call " stub "\n"                                                                              \
     "1:"
@@ -175,9 +180,13 @@ static const char *const standby_enter_text[] = {
  * zone. The arrays with such code are indexed by crn_may_have_red_zone. */
 #define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
 
-/* Enter with --standby. %0: the saved caller, in memory; %1: the site. */
-#define CALL_ENTER "call " CRN_STUB_ENTER_SAVED_CALLER_STANDBY
-#define CALL_ENTER_TEXT(call) "# cairn enter\n\tleaq %1, %%rax\n\t" call "\n\tmovq %%rax, %0"
+/* Enter with --standby. %0: the saved caller, in memory; %1: the site. The instruction behind the
+ * call tests %eax, in vain: its constant is the site's distance, which the stub reads. */
+#define CALL_ENTER                                                                                 \
+    "call " CRN_STUB_ENTER_SITE_BEHIND "\n\t"                                                      \
+    ".byte 0xa9\n\t"                                                                              \
+    ".long %P1 - . - 4"
+#define CALL_ENTER_TEXT(call) "# cairn enter\n\t" call "\n\tmovq %%rax, %0"
 static const char *const call_enter_text[] = {CALL_ENTER_TEXT(CALL_ENTER),
                                               CALL_ENTER_TEXT(BELOW_RED_ZONE(CALL_ENTER))};
 

@@ -209,14 +209,16 @@ void crn_storage_end(void);
  * while CRN_STUB_ENTER takes it in %rax. */
 #define CRN_STUB_ENTER_STANDBY "cairn_priv_stub_1_enter_guarded_standby"
 #define CRN_STUB_ENTER_SAVED_CALLER_STANDBY "cairn_priv_stub_1_enter_saved_caller_standby"
+/* Does the same, and takes the site from the instruction behind the call (emit.cc). */
+#define CRN_STUB_ENTER_SITE_BEHIND "cairn_priv_stub_1_enter_site_behind"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail_guarded"
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
 #define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
 
-/* --standby: the switch, a byte in each program or shared object; 1 while the process is
- * recorded. */
-#define CRN_SWITCH "cairn_priv_switch_2"
+/* --standby: the switch, 32 bits in each program or shared object; all are 1 while the process is
+ * recorded, otherwise 0. */
+#define CRN_SWITCH "cairn_priv_switch_3"
 
 /* --lean: the name of a function that calls the stub, then sets the row to that of the current
  * context. */

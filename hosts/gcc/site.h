@@ -180,11 +180,12 @@ CAIRN_API void cairn_priv_call_return(crn_mark mark);
 /* --verify: leaves a frame, and notes in the profile if it was not on top of the stack. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);
 
-/* Sets a switch, and from then on keeps it true while the process is recorded. Called when a
- * program or shared object that was compiled with --standby is loaded, before its constructors. */
-CAIRN_API void cairn_priv_switch_begin(bool *own);
+/* Sets a switch: all bits are 1 if the process is recorded, otherwise 0. Keeps it so from then on.
+ * Called when a program or shared object that was compiled with --standby is loaded, before its
+ * constructors. */
+CAIRN_API void cairn_priv_standby_begin(uint32_t *own);
 /* Forgets a switch. Called after the destructors of its program or shared object. */
-CAIRN_API void cairn_priv_switch_end(bool *own);
+CAIRN_API void cairn_priv_standby_end(uint32_t *own);
 
 /* Registers the sites of a program or shared object, so that those that never ran are known. */
 CAIRN_API void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last);

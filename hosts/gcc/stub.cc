@@ -89,7 +89,13 @@ static const char standby_stubs[] =
     "\tmovq %fs:(%rax), %rax\n"
     "\ttestq %rax, %rax\n"
     "\tje 2f\n")
-    ENTER_SAVED_CALLER(CRN_STUB_ENTER_SAVED_CALLER_STANDBY, "2");
+    ENTER_SAVED_CALLER(CRN_STUB_ENTER_SAVED_CALLER_STANDBY, "2")
+    BEGIN(CRN_STUB_ENTER_SITE_BEHIND)
+    "\tmovq (%rsp), %rax\n"
+    "\tmovslq 1(%rax), %r10\n"
+    "\tleaq 5(%rax,%r10), %rax\n"
+    "\tjmp " CRN_STUB_ENTER_SAVED_CALLER_STANDBY "\n"
+    END(CRN_STUB_ENTER_SITE_BEHIND);
 
 /* Loads the strand into %r11. Goes to 1 without a strand. */
 #define STRAND_IN_R11                                                                              \
@@ -200,17 +206,18 @@ static const char switch_[] =
     "\t.weak " CRN_SWITCH "\n"
     "\t.hidden " CRN_SWITCH "\n"
     "\t.type " CRN_SWITCH ", @object\n"
-    "\t.size " CRN_SWITCH ", 1\n"
+    "\t.size " CRN_SWITCH ", 4\n"
+    "\t.p2align 2\n"
     CRN_SWITCH ":\n"
-    "\t.byte 0\n"
+    "\t.long 0\n"
     "\t.section .init_array.00099,\"awG\",%init_array," CRN_SWITCH ",comdat\n"
     "\t.p2align 3\n"
     "\t.quad " CRN_SWITCH "_begin\n"
     "\t.section .fini_array.00099,\"awG\",%fini_array," CRN_SWITCH ",comdat\n"
     "\t.p2align 3\n"
     "\t.quad " CRN_SWITCH "_end\n"
-    CALL_WITH_SWITCH(CRN_SWITCH "_begin", "cairn_priv_switch_begin")
-    CALL_WITH_SWITCH(CRN_SWITCH "_end", "cairn_priv_switch_end")
+    CALL_WITH_SWITCH(CRN_SWITCH "_begin", "cairn_priv_standby_begin")
+    CALL_WITH_SWITCH(CRN_SWITCH "_end", "cairn_priv_standby_end")
     "\t.text\n";
 /* clang-format on */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * --standby: a switch, one byte, in each program and shared object, which its functions test before
+ * --standby: a switch, a word, in each program and shared object, which its functions test before
  * they enter and leave. The switch is off without a profile: a function then executes two
  * instructions for an enter and two for a leave.
  *
@@ -22,7 +22,7 @@
 #include "runtime.h"
 
 typedef struct module {
-    bool *own; /* its switch */
+    uint32_t *own; /* its switch */
     struct module *next;
 } module;
 
@@ -97,13 +97,19 @@ static void set_state(cairn_priv_switch_state now)
     __atomic_store_n(&page->state, now, __ATOMIC_RELEASE);
 }
 
+/* Returns what a switch has: a function tests it by a comparison with the stack pointer. */
+static uint32_t word(bool on)
+{
+    return on ? UINT32_MAX : 0;
+}
+
 /* Begins or ends a period: its number is odd while recording is on. */
 static void turn(bool on, cairn_priv_switch_state now)
 {
     set_state(now);
     __atomic_store_n(&crn_site_period, crn_site_period + 1, __ATOMIC_RELEASE);
     for (const module *each = modules; each; each = each->next)
-        __atomic_store_n(each->own, on, __ATOMIC_RELEASE);
+        __atomic_store_n(each->own, word(on), __ATOMIC_RELEASE);
 }
 
 /* The handler of the signal. */
@@ -264,7 +270,7 @@ static void begin_process(void)
 
 /* ---- modules ---- */
 
-static void add(bool *own)
+static void add(uint32_t *own)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, begin_process);
@@ -275,20 +281,20 @@ static void add(bool *own)
     lock_switches(&before);
     *made = (module){own, modules};
     modules = made;
-    *own = crn_site_period % 2;
+    *own = word(crn_site_period % 2);
     unlock_switches(before);
 }
 
-void cairn_priv_switch_begin(bool *own)
+void cairn_priv_standby_begin(uint32_t *own)
 {
     int saved = errno;
-    *own = cairn_process_profile() != NULL;
+    *own = word(cairn_process_profile() != NULL);
     if (page || !*own)
         add(own);
     errno = saved;
 }
 
-void cairn_priv_switch_end(bool *own)
+void cairn_priv_standby_end(uint32_t *own)
 {
     if (!page)
         return;

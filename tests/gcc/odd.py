@@ -93,6 +93,41 @@ def alone():
         os.unlink("x.cairn")
 
 
+@case("--standby: a stack at a multiple of 4 GiB is taken for no profile")
+def stack_at_zero():
+    write("zero.c", r"""#include <stdio.h>
+#include <sys/mman.h>
+__attribute__((noipa)) int leaf(int n) { return n + 1; }
+__attribute__((noipa)) int work(int n) { return leaf(n) + leaf(n + 1); }
+static int on_stack(char *stack, int n)
+{
+    long result, number = n;
+    __asm__ volatile("mov %%rsp, %%rbx\n\tmov %2, %%rsp\n\tcall work\n\tmov %%rbx, %%rsp"
+                     : "=&a"(result), "+D"(number) : "r"(stack)
+                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+    return (int)result;
+}
+int main(void)
+{
+    char *top = (char *)0x300000000;
+    int sum = 0;
+    if (mmap(top - 65536, 131072, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return 1;
+    for (int below = -128; below <= 256; below += 8)
+        sum += on_stack(top + below, below);
+    printf("%d\n", sum);
+    return 0;
+}
+""")
+    for options in (["-O0"], ["-O2"], ["-O2", "-fno-omit-frame-pointer"]):
+        run(CAIRN, "cc", "--standby", *options, "zero.c", "-o", "zero")
+        for more in ({}, {"CAIRN_SWITCH": "USR2"}, {"CAIRN_OUT": "x.cairn"}):
+            assert run("./zero", **more) == "6419\n", (options, more)
+        calls = calls_of(contexts("x.cairn"))
+        assert captures() == ["x.cairn"] and (calls["work"], calls["leaf"]) == (49, 98), (options, calls)
+        os.unlink("x.cairn")
+
+
 @case("spans of a program with one thread find space, though nobody prepares it")
 def spans_alone():
     include = ["-I", os.path.join(OURS, "include")]

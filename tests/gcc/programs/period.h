@@ -9,13 +9,13 @@
 
 #define UNSEEN __attribute__((no_instrument_function)) static inline
 
-extern volatile char cairn_priv_switch_2 __attribute__((visibility("hidden")));
+extern volatile unsigned cairn_priv_switch_3 __attribute__((visibility("hidden")));
 static int periods;
 
 UNSEEN void switch_on(void)
 {
     raise(SIGUSR2);
-    while (!cairn_priv_switch_2)
+    while (!cairn_priv_switch_3)
         usleep(100);
 }
 

@@ -257,7 +257,7 @@ static void own_handler(void)
         abort();
     sigaction(SIGUSR2, &action, NULL);
     raise(SIGUSR2);
-    if (sink != SIGUSR2 || cairn_priv_switch_2)
+    if (sink != SIGUSR2 || cairn_priv_switch_3)
         abort();
 }
 
