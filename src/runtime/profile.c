@@ -172,7 +172,9 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
         error = CAIRN_E_MEMORY;
-    if (crn_sampler_asks(profile)) /* leave it to the sampling thread: it takes some time */
+    /* It takes some time, so the sampling thread does it, unless that may have to do without the C
+     * library's memory and locks. */
+    if (crn_sampler_asks(profile) && !profile->hides)
         profile->sampler.put_costs = crn_profile_put_costs;
     else if (!error)
         crn_profile_put_costs(profile);
