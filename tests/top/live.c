@@ -2,14 +2,14 @@
  *
  * live.c - a program to be watched: a pipeline of threads that work and wait.
  *
- * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT [spans]]]
+ * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT [spans|calm...]]]
  *
  * Each thread runs stage_N: parse (three quarters of its work), which calls itself, then
  * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given).
  * With "spans" each of the sleeps is a span. Only the first of those that work needs a processor
- * all the time: the others wait for each first token. With a number of contexts, the threads first
- * make that many. Ends by itself or when it is asked to (SIGTERM), closing its capture, or is
- * killed.
+ * all the time: the others wait for each first token. With "calm" the first one waits, too. With a
+ * number of contexts, the threads first make that many. Ends by itself or when it is asked to
+ * (SIGTERM), closing its capture, or is killed.
  */
 #include <cairn/cairn.h>
 #include <cairn/span.h>
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ static cairn_block stages[THREADS_MOST], parse, render, rest, token, hostile, ma
 static double end;
 static volatile sig_atomic_t asked;
 static unsigned long contexts;
+static bool calm;
 static double wait_seconds = 0.002;
 
 static double now(void)
@@ -103,7 +105,7 @@ static void *run(void *data)
             usleep((useconds_t)(wait_seconds * 1e6));
             cairn_span_end(strand);
         } else {
-            work(strand, number != 0);
+            work(strand, calm || number != 0);
         }
     }
     cairn_leave(strand);
@@ -130,7 +132,10 @@ int main(int argc, char **argv)
     contexts = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
     if (argc > 5)
         wait_seconds = atof(argv[5]);
-    options.spans = argc > 6;
+    for (int i = 6; i < argc; i++) {
+        options.spans |= strcmp(argv[i], "spans") == 0;
+        calm |= strcmp(argv[i], "calm") == 0;
+    }
     if (cairn_profile_open(&profile, &options) != CAIRN_OK)
         return 1;
     parse = block("Parser::parse", "src/parser/parse.cpp", 120);

@@ -88,7 +88,7 @@ def report(name, *options):
 
 def live_begin(name):
     """Starts a program that records for a minute, and waits until it records."""
-    live = subprocess.Popen([LIVE, name, "60", "2"], cwd=FOLDER)
+    live = subprocess.Popen([LIVE, name, "60", "2", "0", "0.002", "calm"], cwd=FOLDER)
     for _ in range(200):
         done = subprocess.run([CAIRN, "report", "--json", name], cwd=FOLDER, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
