@@ -273,7 +273,7 @@ def lines(*arguments):
 
 
 def part_gcc(tally):
-    options = ["-Dwerror=true", "-Dunoptimized=bench", *lines()]
+    options = ["-Dwerror=true", "-Dunoptimized=bench,tests", *lines()]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, but=["long", "smoke"])
 
@@ -282,7 +282,7 @@ def part_clang(tally):
     """First sizes as small as can be, so that each thing grows, folds and runs out early. The part gcc
     has the usual sizes."""
     options = ["-Dwerror=true", "-Dtiny_limits=true", "-Dviewer=disabled", "-Dbench=false",
-               "-Dunoptimized=tests", *lines()]
+               "-Dunoptimized=tests,tool,fuzz", *lines()]
     if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
         test(tally, but=["long", "once", *ONCE, *TOOL])
 
