@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <cstdio>
 #include <exception>
-#include <stdexcept>
+#include <typeinfo>
 
 #include "noipa.h"
 
@@ -68,7 +68,7 @@ KEPT int work(int n)
 KEPT int fail(int n)
 {
     if (n > 3)
-        throw std::runtime_error("too many");
+        throw std::bad_cast();
     return n;
 }
 
@@ -108,7 +108,7 @@ int main()
     try {
         while (bad.next())
             sum++;
-    } catch (const std::runtime_error &) {
+    } catch (const std::bad_cast &) {
         sum += 100;
     }
     sum += after_exception(1);

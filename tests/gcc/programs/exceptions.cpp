@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <stdexcept>
+#include <new>
+#include <typeinfo>
 
 #include "noipa.h"
 
@@ -31,7 +32,7 @@ struct guard {
 KEPT int thrower(int n)
 {
     if (n == 0)
-        throw std::runtime_error("deep");
+        throw std::bad_cast();
     int below = thrower(n - 1);
     OPAQUE(below);
     return below * 2 + 1;
@@ -47,7 +48,7 @@ KEPT int passed_on(int n)
 {
     try {
         return through(n);
-    } catch (const std::logic_error &) {
+    } catch (const std::bad_alloc &) {
         return -1000;
     } catch (...) {
         note(2);
@@ -59,7 +60,7 @@ KEPT int caught(int n)
 {
     try {
         return passed_on(n);
-    } catch (const std::runtime_error &) {
+    } catch (const std::bad_cast &) {
         note(3);
         return 5;
     }

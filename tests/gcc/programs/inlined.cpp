@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <stdexcept>
+#include <typeinfo>
 #include <vector>
 
 #include "noipa.h"
@@ -83,7 +83,7 @@ struct strip final : shape {
 inline int check(int n)
 {
     if (n % 3 == 0)
-        throw std::runtime_error("three");
+        throw std::bad_cast();
     if (n % 5 == 0)
         throw n;
     return n;
@@ -133,7 +133,7 @@ inline int in_a_row(int n, int &count)
             counter here(count);
             try {
                 sum += check(i);
-            } catch (const std::runtime_error &) {
+            } catch (const std::bad_cast &) {
                 counter there(count);
                 sum += square(i);
                 check(i + 1);

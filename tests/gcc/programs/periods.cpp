@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
-#include <stdexcept>
 #include <sys/wait.h>
+#include <typeinfo>
 #include <unistd.h>
 
 #define NOIPA __attribute__((noipa))
@@ -32,7 +32,7 @@ NOIPA int deep(int depth)
 NOIPA void thrower(int depth)
 {
     if (!depth)
-        throw std::runtime_error("thrown");
+        throw std::bad_cast();
     thrower(depth - 1);
     sink = sink + 1;
 }
