@@ -4,7 +4,6 @@
 their captures count is what a slow reference counts (gcc -O0 -finstrument-functions).
 
 Usage: run.py CAIRN GCC GXX [WORD...]        prints TAP; cases whose names have all words
-       run.py CAIRN GCC GXX --share I/N      the I-th of N shares of the cases, to run in parallel
        run.py CAIRN GCC GXX --smoke          the cases that depend on how Cairn itself was compiled
 """
 import json
@@ -910,8 +909,8 @@ def checker():
 
 
 def share_of_cases(number, count):
-    """Every count-th group of cases. Cases with the same sources stay together: they share programs
-    and references that were built before."""
+    """For shares.py: every count-th group of cases. Cases with the same sources stay together: they
+    share programs and references that were built before."""
     groups = {}
     for each in CASES:
         groups.setdefault(str(each[2][0]) if each[2] else each[0], []).append(each)
