@@ -14,13 +14,13 @@ PACKAGES_BUILD="gcc g++ gcc-12-plugin-dev libc6-dev meson ninja-build python3 pk
 # streams; pyte as a terminal; graphviz to read dot files;
 # clickhouse-server for the fleet.
 PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev lua5.4
-    golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
-    graphviz clickhouse-server"
+    golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler
+    chromium-headless-shell graphviz clickhouse-server"
 
-# The slow tests: clang-tidy, a cross compiler and emulator for aarch64, a reader of coverage, OpenCL
-# on the processor.
+# The slow tests: clang-tidy, a cross compiler and emulator for aarch64, whole browsers, a reader of
+# coverage, OpenCL on the processor.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
-    libc6-dev-arm64-cross qemu-user firefox-esr gcovr
+    libc6-dev-arm64-cross qemu-user chromium firefox-esr gcovr
     ocl-icd-opencl-dev pocl-opencl-icd"
 # The page of cairn view is built by npm, and its test is an npm package, as speedscope's own reader
 # is. Other distributions of nodejs bring npm along.
@@ -31,7 +31,7 @@ fi
 
 # Other tools that bench/run puts beside Cairn, where they are installed.
 # shellcheck disable=SC2034
-PACKAGES_BENCH="$PACKAGES_CHECK lttng-tools liblttng-ust-dev uftrace coz-profiler"
+PACKAGES_BENCH="$PACKAGES_CHECK chromium lttng-tools liblttng-ust-dev uftrace coz-profiler"
 
 say() {
     printf '%s\n' "$*" >&2

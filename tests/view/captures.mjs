@@ -248,7 +248,7 @@ export default function captures({ test, at, elsewhere, serve, go, settled, quie
 
   // The program is stopped meanwhile, so that the page and the commands read the same state.
   test("a live capture: every view shows the figures of the commands", async () => {
-    const program = spawn(process.env.LIVE, [join(folder, "still.cairn"), "60", "2"], { stdio: "ignore" });
+    const program = spawn(process.env.LIVE, [join(folder, "still.cairn"), "60", "2", "0", "0.002", "calm"], { stdio: "ignore" });
     try {
       const calls = () => spawnSync(cairn, ["query", "--csv", "still.cairn", "select total from metrics where name = 'calls'"], { cwd: folder, encoding: "utf8" }).stdout.split("\n")[1];
       await until(() => Number(calls()) > 1000, "the program records");

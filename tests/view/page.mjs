@@ -318,7 +318,7 @@ test("what-if: a slider loses no key, and answers with the prediction of cairn w
 
 test("a live capture is reloaded as it grows", async () => {
   if (!process.env.LIVE) return;
-  const program = spawn(process.env.LIVE, [join(folder, "live.cairn"), "60", "2"], { stdio: "ignore" });
+  const program = spawn(process.env.LIVE, [join(folder, "live.cairn"), "60", "2", "0", "0.002", "calm"], { stdio: "ignore" });
   await until(() => spawnSync(cairn, ["report", "live.cairn"], { cwd: folder }).status === 0, "the program records");
   const live = await serve(["live.cairn"]);
   try {
