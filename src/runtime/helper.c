@@ -178,6 +178,13 @@ bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(
     return start(helper, name, false, run, data);
 }
 
+void crn_helper_set_mask(crn_helper *helper, const sigset_t *mask)
+{
+    crn_futex_lock_take(&helper->lock);
+    helper->mask = *mask;
+    crn_futex_lock_give(&helper->lock);
+}
+
 /* Waits for a wake-up, at most until `until`. Releases the helper's lock while it waits. Returns
  * true if woken. Several wake-ups count as one. */
 static bool wait_once(crn_helper *helper, uint64_t until)

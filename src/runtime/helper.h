@@ -24,7 +24,7 @@ typedef struct crn_helper {
     uint32_t wakes_seen; /* number when crn_helper_wait last returned */
     void *(*run)(void *);
     void *data;
-    sigset_t mask;      /* signal mask of the starter */
+    sigset_t mask;      /* signal mask of the starter. Under lock */
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
     bool hidden;        /* the C library does not know the thread */
@@ -52,6 +52,10 @@ bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void
  * (hidden_thread.h). Only what is allowed on such a thread may run. */
 bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(void *),
                              void *data);
+
+/* Sets the signal mask that the starter had before it blocked signals. The program's exit handlers
+ * run under it, if they run on the helper. */
+void crn_helper_set_mask(crn_helper *helper, const sigset_t *mask);
 
 /* Waits until `until` (CLOCK_MONOTONIC, ns) or a wake-up. Returns false if the thread must end,
  * because of crn_helper_stop or because the program has ended. Only this function notices the

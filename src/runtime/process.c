@@ -104,9 +104,10 @@ void cairn_priv_process_show_thread(void)
     hides = false;
     if (!own)
         return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler may call setuid() */
-    crn_sampler_show(own);
+    sigfillset(&all); /* a handler may call setuid() */
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    crn_sampler_show(own, &before);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = saved;
 }

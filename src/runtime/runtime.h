@@ -573,9 +573,9 @@ bool crn_sampler_asks(const cairn_profile *profile);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
-/* Replaces a hidden sampling thread by one that the C library knows. Thread: the program's only
- * one. */
-void crn_sampler_show(cairn_profile *profile);
+/* Replaces a hidden sampling thread by one that the C library knows. Call it with all signals but
+ * SIGBUS blocked; `mask` is the mask before. Thread: the program's only one. */
+void crn_sampler_show(cairn_profile *profile, const sigset_t *mask);
 
 /* Prepares timers, which sample CPU time in place of the sampling thread. Returns false if no
  * signal is free. */

@@ -389,13 +389,15 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     return started ? CAIRN_OK : CAIRN_E_THREAD;
 }
 
-void crn_sampler_show(cairn_profile *profile)
+void crn_sampler_show(cairn_profile *profile, const sigset_t *mask)
 {
     crn_helper *helper = &profile->sampler.helper;
     if (!crn_helper_runs(helper) || !helper->hidden)
         return;
     crn_helper_stop(helper);
     profile->hides = false;
-    if (crn_sampler_start(profile) != CAIRN_OK)
+    if (crn_sampler_start(profile) == CAIRN_OK)
+        crn_helper_set_mask(helper, mask);
+    else
         crn_profile_stop(profile, CAIRN_E_THREAD);
 }

@@ -69,6 +69,9 @@ static void take_way(const char *way)
         printf("not cut ");
     else if (strcmp(way, "group") == 0 && setegid(getegid()) != 0)
         printf("not set ");
+    else if (strcmp(way, "cut after group") == 0 &&
+             (setegid(getegid()) != 0 || truncate("x.cairn", 0) != 0 || usleep(100000) != 0))
+        printf("not set or cut ");
     else if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, run, NULL) == 0)
         pthread_join(thread, NULL);
     else if (strcmp(way, "fork") == 0 && fork() != 0)
