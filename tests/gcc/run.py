@@ -856,8 +856,10 @@ def timed():
         assert 0.6e9 < total < 1.2e9, total
         assert 0.6 < much / total < 0.9, (much, total)
         assert rows["burn_inlined"]["inclusive"]["cpu"] / total > 0.1, rows["burn_inlined"]
-        if options:
-            assert rows["work"]["inclusive"]["cpu"] > 0.9 * total, rows["work"]
+        if options:  # on a busy machine code is looked up late
+            unknown = rows.get("[callers not known yet]", {"inclusive": {"cpu": 0}})
+            known = total - unknown["inclusive"]["cpu"]
+            assert rows["work"]["inclusive"]["cpu"] > 0.9 * known, (rows["work"], unknown)
         os.unlink("x.cairn")
 
 
