@@ -200,7 +200,8 @@ static void set_row(bool entered)
     if (!strand)
         return;
     cairn_block block = cairn_priv_record_at(strand->lane, strand->current)->block;
-    if (entered && !is_marked(block)) {
+    /* [folded] stands for many functions and has no row. */
+    if (entered && block != CAIRN_BLOCK_FOLDED && !is_marked(block)) {
         pthread_mutex_lock(&lock);
         mark(block);
         pthread_mutex_unlock(&lock);
