@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changes of the process's user and groups. The C library makes them in each thread that it knows.
- * So before such a change the runtime's sampling thread must be one of those, and not be hidden.
+ * Changes of the process's user and groups. The C library makes them in each thread that it knows,
+ * so a hidden sampling thread ends before the change and begins anew with what was changed. Nothing
+ * here allocates, because handlers of signals may make such changes.
  */
 #include <grp.h>
 #include <unistd.h>
@@ -15,8 +16,12 @@
     CAIRN_API int name types                                                                       \
     {                                                                                              \
         CRN_REAL(__typeof__(name), name);                                                          \
-        cairn_priv_process_show_thread();                                                          \
-        return real values;                                                                        \
+        sigset_t mask;                                                                             \
+        bool paused = cairn_priv_process_pause_thread(&mask);                                      \
+        int result = real values;                                                                  \
+        if (paused)                                                                                \
+            cairn_priv_process_resume_thread(false, &mask);                                        \
+        return result;                                                                             \
     }
 
 CHANGE(setuid, (uid_t user), (user))
@@ -36,11 +41,26 @@ typedef int set_function(uid_t user);
 extern set_function own_setuid
     __attribute__((CRN_COPY_ATTRIBUTES(setuid) alias("setuid"), visibility("hidden")));
 
+/* Returns true if the C library's own functions are called by these names. What a program or a
+ * preloaded library has in their place may need more than a hidden thread has. */
+static bool calls_c_library(void)
+{
+    static const char *const names[] = {"clock_gettime", "prctl",    "stat", "open",       "read",
+                                        "close",         "readlink", "kill", "sched_yield"};
+    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    bool own = library != NULL;
+    for (size_t i = 0; own && i < sizeof names / sizeof *names; i++)
+        own = dlsym(library, names[i]) == dlsym(RTLD_DEFAULT, names[i]);
+    if (library)
+        dlclose(library);
+    return own;
+}
+
 void crn_site_hide_thread(void)
 {
     void *found = dlsym(RTLD_DEFAULT, "setuid");
     set_function *used;
     __builtin_memcpy(&used, &found, sizeof used);
-    if (used == own_setuid)
+    if (used == own_setuid && calls_c_library())
         cairn_priv_process_may_hide_thread();
 }

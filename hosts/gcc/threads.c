@@ -69,8 +69,9 @@ static int run_c11(void *data)
 /* From the program's first thread on, the C library must know the runtime's. */
 static void show(void)
 {
-    if (!cairn_priv_thread_is_creating())
-        cairn_priv_process_show_thread();
+    sigset_t mask;
+    if (!cairn_priv_thread_is_creating() && cairn_priv_process_pause_thread(&mask))
+        cairn_priv_process_resume_thread(true, &mask);
 }
 
 static int create(create_function *real, pthread_t *thread, const pthread_attr_t *attributes,

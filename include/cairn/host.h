@@ -7,6 +7,8 @@
 #ifndef CAIRN_HOST_H
 #define CAIRN_HOST_H
 
+#include <signal.h>
+
 #include "span.h"
 
 #ifdef __cplusplus
@@ -254,10 +256,13 @@ CAIRN_API void cairn_priv_process_moment(void);
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 /* The first function has the runtime hide the sampling thread of the process's profile from the C
  * library where that is possible (src/plat/hidden_thread.h). Call it before the profile is opened.
- * The host then calls the second one before the program makes a thread or changes its user or
- * groups: the C library must know the thread from then on. */
+ * Before the program makes a thread or changes its user or groups, the host then calls the second
+ * one, which ends the thread if it is hidden. If that returns true, the host calls the third one,
+ * which starts the thread again: `shown`: not hidden any more. Signals are blocked in between;
+ * `mask` keeps the mask before. Preserve errno. */
 CAIRN_API void cairn_priv_process_may_hide_thread(void);
-CAIRN_API void cairn_priv_process_show_thread(void);
+CAIRN_API bool cairn_priv_process_pause_thread(sigset_t *mask);
+CAIRN_API void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask);
 CAIRN_API bool cairn_priv_thread_is_creating(void);
 /* Returns true while the calling thread must not begin a strand: it opens one, or has put its
  * strand aside. */

@@ -95,8 +95,8 @@ static head *map(uint64_t size)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* Returns the first chunk, which is part of the library's zeroed memory, so that a short process
- * needs no system call for it. Returns NULL at later calls. */
+/* Returns the first chunk, which is part of the library's .bss, so that a short process needs no
+ * system call for it. Returns NULL at later calls. */
 static head *first_chunk(void)
 {
     static char space[2 * CHUNK];

@@ -2,7 +2,8 @@
  *
  * late.h - calls of libraries that few commands need. Such a library is loaded when one of its
  * functions is first called: the dynamic linker takes some milliseconds for libcurl and the thirty
- * libraries that libcurl needs.
+ * libraries that libcurl needs. Their names have the version of the interface that the code is
+ * written for; Debian 12 has these.
  */
 #ifndef CRN_LATE_LATE_H
 #define CRN_LATE_LATE_H

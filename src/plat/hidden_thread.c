@@ -50,7 +50,7 @@ typedef struct variables {
 static void look_at(variables *all, const struct dl_phdr_info *object, const ElfW(Phdr) * header)
 {
     size_t distance = (size_t)(all->own - (char *)object->dlpi_tls_data);
-    /* The variables of an object that was loaded late are elsewhere. Nothing that runs on the
+    /* The variables of an object that was loaded late are on the heap. Nothing that runs on the
      * thread uses them. */
     if (!object->dlpi_tls_data || distance > VARIABLES_MOST)
         return;
@@ -76,7 +76,9 @@ static bool has_needed(const variables *all)
            (size_t)(all->own - (char *)&errno) <= all->size;
 }
 
-/* Fills in the words above the thread pointer that compiled code reads. */
+/* Fills in the words above the thread pointer that compiled code reads (tcbhead_t of glibc). The
+ * table of dynamic variables stays NULL, so code that looks up a variable by __tls_get_addr
+ * crashes. */
 static void fill_descriptor(const variables *all)
 {
     enum { ITSELF = 0, ITSELF_TOO = 2, GUARD = 5, POINTER_GUARD = 6 };

@@ -63,24 +63,17 @@ static void note_cost(cairn_profile *profile, const char *key, double ns)
 }
 
 /* Measures the costs on the strand and adds them as notes: 0 if `strand` is NULL. Measures a sample
- * only if time is sampled. Adds nothing and returns false if another thread holds the profile's
- * lock. */
-static bool measure(cairn_profile *profile, cairn_strand *strand)
+ * only if time is sampled. */
+static void measure(cairn_profile *profile, cairn_strand *strand)
 {
-    double call_ns = least_time(strand, time_batch, PAIRS);
-    bool samples = profile->wall == CAIRN_WALL_SAMPLED || profile->cpu != CAIRN_CPU_OFF;
-    if (samples)
-        profile->sampler.sample_ns = least_time(strand, time_batch_of_samples, SAMPLES);
-    if (pthread_mutex_trylock(&profile->lock) != 0)
-        return false;
-    note_cost(profile, "call_ns", call_ns);
-    if (samples)
-        note_cost(profile, "sample_ns", profile->sampler.sample_ns);
-    pthread_mutex_unlock(&profile->lock);
-    return true;
+    note_cost(profile, "call_ns", least_time(strand, time_batch, PAIRS));
+    if (profile->wall != CAIRN_WALL_SAMPLED && profile->cpu == CAIRN_CPU_OFF)
+        return;
+    profile->sampler.sample_ns = least_time(strand, time_batch_of_samples, SAMPLES);
+    note_cost(profile, "sample_ns", profile->sampler.sample_ns);
 }
 
-bool crn_profile_put_costs(cairn_profile *profile)
+void crn_profile_put_costs(cairn_profile *profile)
 {
     crn_disk_lane disk = {0};
     cairn_lane lane = {.profile = profile,
@@ -93,7 +86,7 @@ bool crn_profile_put_costs(cairn_profile *profile)
                              .context_budget = profile->context_budget,
                              .alias_budget = profile->context_budget};
     cairn_strand *strand = crn_graph_open(&lane.graph) ? cairn_strand_open(&lane) : NULL;
-    bool put = measure(profile, strand);
+    measure(profile, strand);
     /* A strand for whose stack there was no memory is in `spare`. */
     cairn_strand *made = strand ? strand : lane.spare;
     if (made) {
@@ -102,5 +95,4 @@ bool crn_profile_put_costs(cairn_profile *profile)
         crn_free(made);
     }
     crn_graph_free_memory(&lane.graph);
-    return put;
 }

@@ -56,8 +56,10 @@ static void end_lane(cairn_lane *lane)
  * `helpers`: number of threads that write no more, beside this one. */
 static void shorten(cairn_profile *profile, unsigned helpers)
 {
+    uint64_t before = profile->capture.end;
     uint64_t end = crn_spans_trim(profile);
-    if (end < profile->capture.end && !crn_thread_is_alone(helpers))
+    /* A thread may have taken a chunk meanwhile, and have ended before the look. */
+    if (end < before && (!crn_thread_is_alone(helpers) || profile->capture.end != before))
         end = UINT64_MAX;
     crn_capture_shorten(&profile->capture, end);
 }

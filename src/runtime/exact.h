@@ -9,8 +9,9 @@
 
 #include "runtime/runtime.h"
 
-/* Returns true if wall time is exact and an event of the strand has nothing else to do than to
- * charge it: nothing is pending, and the strand is current. */
+/* Returns true if wall time is exact, and an event of the strand has nothing else to do than to
+ * charge it: nothing was pending when its limits were set, nothing has armed it since
+ * (limits.c), and it is current. */
 static inline bool crn_exact_only_charges(const cairn_strand *strand, const cairn_lane *lane)
 {
     return CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT &&

@@ -42,8 +42,11 @@ bool cairn_priv_program_is_over(void)
     return true;
 }
 
+crn_futex_lock crn_helpers_replaced;
+
 void crn_helpers_forget(void)
 {
+    crn_helpers_replaced.state = 0;
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
@@ -175,7 +178,14 @@ bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void
 bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(void *), void *data)
 {
     helper->hidden = true;
+    helper->process = getpid();
     return start(helper, name, false, run, data);
+}
+
+bool crn_helper_is_hidden(const crn_helper *helper)
+{
+    return crn_helper_runs(helper) && helper->hidden && !helper->halted && !helper->detached &&
+           helper->process == getpid();
 }
 
 void crn_helper_set_mask(crn_helper *helper, const sigset_t *mask)

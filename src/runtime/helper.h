@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "plat/futex.h"
 #include "plat/hidden_thread.h"
@@ -28,6 +29,7 @@ typedef struct crn_helper {
     uint64_t next_look; /* CLOCK_MONOTONIC, ns: when to check next whether the program has ended */
     bool running;       /* atomic: a thread may wake the helper while another starts it */
     bool hidden;        /* the C library does not know the thread */
+    pid_t process;      /* if `hidden`: the process that the thread belongs to */
     bool kept;          /* there is a keeper */
     bool stop;          /* the helper must end; atomic */
     bool apart;         /* the helper has a file table of its own */
@@ -52,6 +54,13 @@ bool crn_helper_start_apart(crn_helper *helper, const char *name, int file, void
  * (hidden_thread.h). Only what is allowed on such a thread may run. */
 bool crn_helper_start_hidden(crn_helper *helper, const char *name, void *(*run)(void *),
                              void *data);
+
+/* Returns true if the helper is hidden and goes on. False in a child of vfork, which shares the
+ * struct, but has no such thread. */
+bool crn_helper_is_hidden(const crn_helper *helper);
+
+/* Serializes the replacement of hidden helpers. Signals are blocked meanwhile. */
+extern crn_futex_lock crn_helpers_replaced;
 
 /* Sets the signal mask that the starter had before it blocked signals. The program's exit handlers
  * run under it, if they run on the helper. */

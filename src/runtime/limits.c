@@ -85,6 +85,8 @@ void crn_strand_disarm(cairn_strand *strand)
 void crn_profile_announce_change(cairn_profile *profile)
 {
     __atomic_store_n(&profile->changes, profile->changes + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a strand that begins to run is seen below, or its
+                                                thread sees the change (crn_strand_disarm) */
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
         __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);

@@ -89,26 +89,38 @@ void cairn_priv_process_begin_unseen(void)
 
 static void end_thread(void *value);
 
-static bool hides; /* a host calls cairn_priv_process_show_thread */
+/* The host promises to call cairn_priv_process_pause_thread before the C library makes threads, or
+ * changes the user or groups of all threads that it knows. */
+static bool hides;
 
 void cairn_priv_process_may_hide_thread(void)
 {
     hides = true;
 }
 
-void cairn_priv_process_show_thread(void)
+bool cairn_priv_process_pause_thread(sigset_t *mask)
 {
     cairn_profile *own = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    if (!own || cairn_priv_process_is_unseen())
+        return false;
     int saved = errno;
-    sigset_t all, before;
-    hides = false;
-    if (!own)
-        return;
+    sigset_t all;
     sigfillset(&all); /* a handler may call setuid() */
     sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    crn_sampler_show(own, &before);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_BLOCK, &all, mask);
+    bool paused = crn_sampler_pause(own);
+    if (!paused)
+        pthread_sigmask(SIG_SETMASK, mask, NULL);
+    errno = saved;
+    return paused;
+}
+
+void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask)
+{
+    int saved = errno;
+    hides = hides && !shown;
+    crn_sampler_go_on(__atomic_load_n(&profile, __ATOMIC_ACQUIRE), hides, mask);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }
 

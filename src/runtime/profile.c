@@ -28,7 +28,7 @@ static void begin_clock(cairn_profile *profile)
  * by the two moments. Readers of the capture use a later second moment, which is more accurate. */
 static void calibrate_clock(cairn_profile *profile)
 {
-    enum { CALIBRATION_NS = 30000 };
+    enum { CALIBRATION_NS = 50000 };
     const crn_disk_header *header = profile->capture.header;
     while (profile->tsc && crn_clock_monotonic() < header->first.monotonic_ns + CALIBRATION_NS)
         ;
@@ -172,11 +172,7 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
         error = CAIRN_E_MEMORY;
-    /* It takes some time, so the sampling thread does it, unless that may have to do without the C
-     * library's memory and locks. */
-    if (crn_sampler_asks(profile) && !profile->hides)
-        profile->sampler.put_costs = crn_profile_put_costs;
-    else if (!error)
+    if (!error)
         crn_profile_put_costs(profile);
     calibrate_clock(profile);
     if (!error)

@@ -45,9 +45,7 @@ typedef struct crn_sampler {
     uint64_t rest_ns;     /* ns from the event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
-    double sample_ns;     /* time that a sample costs the sampled thread; 0: not measured yet */
-    bool (*put_costs)(cairn_profile *profile); /* crn_profile_put_costs before the first round that
-                                                  it is left to; otherwise NULL */
+    double sample_ns;     /* time that a sample costs the sampled thread */
 } crn_sampler;
 
 /* A thread that owns lanes. */
@@ -418,7 +416,7 @@ void crn_profile_stop_threads(cairn_profile *profile);
 bool crn_profile_begin_again(cairn_profile *profile);
 
 /* Like cairn_profile_open. `hides`: the sampling thread may be hidden from the C library, if
- * crn_sampler_show is called before the process gets another thread or changes its user. */
+ * crn_sampler_pause is called before the process gets another thread or changes its user. */
 cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides);
 
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
@@ -429,8 +427,8 @@ void crn_profile_moment(cairn_profile *profile);
 /* Writes the initial contents of a capture. */
 void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
 /* Measures the cost of a call and of a sample, and adds both as notes. Takes some ten
- * microseconds. Returns false, and adds nothing, if another thread holds the profile's lock. */
-bool crn_profile_put_costs(cairn_profile *profile);
+ * microseconds. */
+void crn_profile_put_costs(cairn_profile *profile);
 /* Adds a block. Under the profile's lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
@@ -532,9 +530,9 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
  * leave takes the fast path. Like NULL, the address is below every stack. */
 #define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
 
-/* Upper limit of a strand while wall time is exact, the time stamp counter measures it, and nothing
- * is pending: each event takes the slow path, where enter and leave only charge the time
- * (exact.h). */
+/* Upper limit of a strand while each event takes the slow path only to charge exact time (exact.h):
+ * the time stamp counter measures it, the lane has an owner, the strand has lost no frames, and no
+ * sample, promise or change is pending. */
 #define CRN_HIGH_EXACT ((uint32_t *)(2 * sizeof(uint32_t)))
 
 /* Set the strand's stack limits. arm: so that the next event takes the slow path. disarm: to those
@@ -568,14 +566,13 @@ void crn_sampler_wake(cairn_profile *profile);
  * it with the lane's time locked. */
 void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
 
-/* Returns true if the sampling thread requests samples: not if timers sample, or nothing does. */
-bool crn_sampler_asks(const cairn_profile *profile);
-
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
-/* Replaces a hidden sampling thread by one that the C library knows. Call it with all signals but
- * SIGBUS blocked; `mask` is the mask before. Thread: the program's only one. */
-void crn_sampler_show(cairn_profile *profile, const sigset_t *mask);
+/* Ends a hidden sampling thread and returns true. Returns false, and does nothing, if the process
+ * has none. After true, the second function starts the thread again; hidden where possible, if
+ * `hides`. Call both with all signals but SIGBUS blocked; `mask` is the mask before. */
+bool crn_sampler_pause(cairn_profile *profile);
+void crn_sampler_go_on(cairn_profile *profile, bool hides, const sigset_t *mask);
 
 /* Prepares timers, which sample CPU time in place of the sampling thread. Returns false if no
  * signal is free. */

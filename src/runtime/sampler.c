@@ -21,7 +21,7 @@ enum {
 /* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
-bool crn_sampler_asks(const cairn_profile *profile)
+static bool samples_by_thread(const cairn_profile *profile)
 {
     return profile->wall == CAIRN_WALL_SAMPLED ||
            (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_THREAD);
@@ -166,12 +166,19 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
     if (!running || !crn_lane_is_on(lane))
         return;
     bool waited = waits(lane);
-    bool samples = crn_sampler_asks(lane->profile);
+    bool samples = samples_by_thread(lane->profile);
     if (samples)
         request(lane, clock, cpu, round);
     if (waited)
         promise(lane, running, clock);
-    if (samples || waited) /* exact time is charged without a look at promises */
+    if (!samples && !waited)
+        return;
+    /* The owner may have switched to another strand meanwhile. It sees what was stored above, or
+     * this thread sees that strand. With exact time, events see a promise only if their strand is
+     * armed. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
+    if (running)
         crn_strand_arm(running);
 }
 
@@ -214,7 +221,7 @@ static crn_round go_round(cairn_profile *profile)
  * little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
-    if (!crn_sampler_asks(profile) || sampler->sleeps)
+    if (!samples_by_thread(profile) || sampler->sleeps)
         return HEARTBEAT_NS;
     return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
@@ -327,26 +334,16 @@ static bool wait_for_round(cairn_profile *profile, state *state)
     return goes_on;
 }
 
-/* Measures what a sample costs, before the first. A process that ends earlier does without. */
-static void measure_costs(cairn_profile *profile, state *state)
-{
-    if (profile->sampler.put_costs(profile))
-        profile->sampler.put_costs = NULL;
-    state->costs.cpu = crn_thread_own_time();
-}
-
 static void *run(void *data)
 {
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
-    bool samples = crn_sampler_asks(profile);
+    bool samples = samples_by_thread(profile);
     prctl(PR_SET_TIMERSLACK, 1000ul);
     uint64_t calibrated = 0;
     state state = {.next = crn_clock_monotonic(), .costs.cpu = crn_thread_own_time()};
     state.last = state.next;
     while (wait_for_round(profile, &state)) {
-        if (sampler->put_costs)
-            measure_costs(profile, &state);
         crn_round round = go_round(profile);
         uint64_t now = crn_clock_monotonic();
         if (samples)
@@ -389,15 +386,26 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     return started ? CAIRN_OK : CAIRN_E_THREAD;
 }
 
-void crn_sampler_show(cairn_profile *profile, const sigset_t *mask)
+bool crn_sampler_pause(cairn_profile *profile)
 {
     crn_helper *helper = &profile->sampler.helper;
-    if (!crn_helper_runs(helper) || !helper->hidden)
-        return;
-    crn_helper_stop(helper);
-    profile->hides = false;
+    if (!crn_helper_is_hidden(helper))
+        return false;
+    crn_futex_lock_take(&crn_helpers_replaced);
+    bool hidden = crn_helper_is_hidden(helper);
+    if (hidden)
+        crn_helper_stop(helper);
+    else
+        crn_futex_lock_give(&crn_helpers_replaced);
+    return hidden;
+}
+
+void crn_sampler_go_on(cairn_profile *profile, bool hides, const sigset_t *mask)
+{
+    profile->hides = hides;
     if (crn_sampler_start(profile) == CAIRN_OK)
-        crn_helper_set_mask(helper, mask);
+        crn_helper_set_mask(&profile->sampler.helper, mask);
     else
         crn_profile_stop(profile, CAIRN_E_THREAD);
+    crn_futex_lock_give(&crn_helpers_replaced);
 }

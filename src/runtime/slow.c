@@ -160,7 +160,7 @@ static inline void push_quickly(cairn_priv_strand *priv, uint32_t *top, uint64_t
     priv->top = top + 1;
 }
 
-/* Enters when the stack is at its limit, which pending work lowers. */
+/* Enters when the stack is full, recording is off, or work is pending: then the limit is lower. */
 __attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *priv = &strand->hot;
@@ -170,7 +170,8 @@ __attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn
         enter_attending(strand, block);
 }
 
-/* Enters when nothing is pending, and the record does not cache the callee. */
+/* Enters when nothing is pending, and the record does not cache the callee or, with exact time, the
+ * stack is full. */
 __attribute__((noinline)) static void enter_uncached(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *priv = &strand->hot;

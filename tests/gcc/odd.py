@@ -73,7 +73,8 @@ def own_threads():
 @case("for the C library a program with one thread has one, though a thread samples")
 def alone():
     ways = {"none": "none 11 2 1", "bus": "01 bus 11 2 1", "cut": "cut 11 2 1", "end": "end 11 2 1",
-            "group": "group 10 2 1", "cut after group": "cut after group 10 2 1", "thread": "thread 10 2 1", "fork": "fork 11 2 1"}
+            "group": "group 11 2 1", "thread": "thread 10 2 1", "fork": "fork 11 2 1", "vfork": "vfork 11 2 1",
+            "cut after thread": "cut after thread 10 2 1"}
     for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "--lean"], ["-O2", "-static"]):
         profiled(["alone.c"], *options)
         for way, expected in ways.items():

@@ -60,6 +60,15 @@ static void take_bus(void)
     printf("%d%d ", early, handled);
 }
 
+/* The child shares the memory, and has no thread but its own. */
+static void take_vfork(void)
+{
+    pid_t child = vfork();
+    if (child == 0)
+        _exit(setegid(getegid()));
+    waitpid(child, NULL, 0);
+}
+
 static void take_way(const char *way)
 {
     pthread_t thread;
@@ -69,12 +78,14 @@ static void take_way(const char *way)
         printf("not cut ");
     else if (strcmp(way, "group") == 0 && setegid(getegid()) != 0)
         printf("not set ");
-    else if (strcmp(way, "cut after group") == 0 &&
-             (setegid(getegid()) != 0 || truncate("x.cairn", 0) != 0 || usleep(100000) != 0))
-        printf("not set or cut ");
-    else if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, run, NULL) == 0)
-        pthread_join(thread, NULL);
-    else if (strcmp(way, "fork") == 0 && fork() != 0)
+    else if (strcmp(way, "thread") == 0 || strcmp(way, "cut after thread") == 0) {
+        if (pthread_create(&thread, NULL, run, NULL) == 0)
+            pthread_join(thread, NULL);
+        if (strcmp(way, "thread") != 0 && (truncate("x.cairn", 0) != 0 || usleep(100000) != 0))
+            printf("not cut ");
+    } else if (strcmp(way, "vfork") == 0) {
+        take_vfork();
+    } else if (strcmp(way, "fork") == 0 && fork() != 0)
         wait(NULL);
 }
 
