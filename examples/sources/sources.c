@@ -165,10 +165,9 @@ static void set_signal(int how)
     sigprocmask(how, &set, NULL);
 }
 
-/* Charges the waiting samples. */
-static void drain(void)
+/* Charges the waiting samples, with the signal blocked. */
+static void charge_samples(void)
 {
-    set_signal(SIG_BLOCK);
     for (uint32_t i = 0; i < sample_count; i++) {
         const struct sequence_sources *local = &sequences[samples[i].sequence];
         cairn_context context = samples[i].context;
@@ -178,6 +177,12 @@ static void drain(void)
         charged += samples[i].ns;
     }
     sample_count = 0;
+}
+
+static void drain(void)
+{
+    set_signal(SIG_BLOCK);
+    charge_samples();
     set_signal(SIG_UNBLOCK);
 }
 
@@ -236,8 +241,7 @@ static void end(uint64_t began)
 {
     set_signal(SIG_BLOCK);
     take_sample(NOTHING);
-    drain();
-    set_signal(SIG_BLOCK);
+    charge_samples();
     printf("%llu ns\n", (unsigned long long)(charged_until - began));
     cairn_profile_close(profile);
 }
