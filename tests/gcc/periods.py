@@ -150,8 +150,7 @@ def no_path_grew():
     for name in found[:: 1 + len(found) // 8]:
         for path, _ in contexts(name):
             program, handler = parts(path)
-            # the longest path is [root], loop, catcher, thrower and two inlined constructors
-            assert len(program) <= 6 and handler in ((), ("handled",), ("handled", "leaf")), (name, path)
+            assert len(program) <= 5 and handler in ((), ("handled",), ("handled", "leaf")), (name, path)
 
 
 @case("100 periods while threads call, throw, jump, begin and end: no path grows, nor memory")

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <pthread.h>
 #include <sys/wait.h>
-#include <typeinfo>
 #include <unistd.h>
 
 #define NOIPA __attribute__((noipa))
@@ -32,7 +31,7 @@ NOIPA int deep(int depth)
 NOIPA void thrower(int depth)
 {
     if (!depth)
-        throw std::bad_cast();
+        throw depth;
     thrower(depth - 1);
     sink = sink + 1;
 }
@@ -41,7 +40,7 @@ NOIPA int catcher(int depth)
 {
     try {
         thrower(depth);
-    } catch (std::exception &) {
+    } catch (int) {
         return leaf(depth);
     }
     return 0;
