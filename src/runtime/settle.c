@@ -58,10 +58,12 @@ __attribute__((noinline)) static void settle_pending(cairn_lane *lane, crn_mode 
 /* Charges the current context with exact time up to `now`; drops the time if no strand runs. */
 static void charge_running(cairn_lane *lane, uint64_t now)
 {
-    if (lane->running)
+    if (lane->running) {
         crn_lane_charge_exact(lane, crn_strand_record(lane->running), now);
-    else if (now > lane->disk->stamp)
+    } else if (now > lane->disk->stamp) {
         PUT(lane->disk->stamp, now);
+        PUT(lane->disk->current, 0);
+    }
 }
 
 void crn_lane_settle(cairn_lane *lane)
