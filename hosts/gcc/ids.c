@@ -56,11 +56,15 @@ static bool calls_c_library(void)
     return own;
 }
 
-void crn_site_hide_thread(void)
+static bool may_hide(void)
 {
     void *found = dlsym(RTLD_DEFAULT, "setuid");
     set_function *used;
     __builtin_memcpy(&used, &found, sizeof used);
-    if (used == own_setuid && calls_c_library())
-        cairn_priv_process_may_hide_thread();
+    return used == own_setuid && calls_c_library();
+}
+
+void crn_site_hide_thread(void)
+{
+    cairn_priv_process_hide_thread(may_hide);
 }

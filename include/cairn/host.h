@@ -255,12 +255,13 @@ CAIRN_API void cairn_priv_process_moment(void);
  * program's threads have ended. Thread: any. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
 /* The first function has the runtime hide the sampling thread of the process's profile from the C
- * library where that is possible (src/plat/hidden_thread.h). Call it before the profile is opened.
- * Before the program makes a thread or changes its user or groups, the host then calls the second
- * one, which ends the thread if it is hidden. If that returns true, the host calls the third one,
- * which starts the thread again: `shown`: not hidden any more. Signals are blocked in between;
- * `mask` keeps the mask before. Preserve errno. */
-CAIRN_API void cairn_priv_process_may_hide_thread(void);
+ * library where that is possible (src/plat/hidden_thread.h), if `may` returns true when the profile
+ * is opened. Call it before. Before the program makes a thread or changes its user or groups, the
+ * host then calls the second one, which ends the thread if it is hidden. If that returns true, the
+ * host calls the third one, which starts the thread again: `shown`: not hidden any more. Signals
+ * are blocked in between; `mask` keeps the mask before. Preserve errno. */
+typedef bool cairn_priv_may_hide(void);
+CAIRN_API void cairn_priv_process_hide_thread(cairn_priv_may_hide *may);
 CAIRN_API bool cairn_priv_process_pause_thread(sigset_t *mask);
 CAIRN_API void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask);
 CAIRN_API bool cairn_priv_thread_is_creating(void);

@@ -44,8 +44,7 @@ static inline bool crn_exact_step(cairn_strand *strand, cairn_block block, size_
     uint64_t callee = crn_graph_recall(hot->lane, from, block);
     if (!callee)
         return false;
-    CAIRN_PRIV_PUT(hot->current, callee);
-    CAIRN_PRIV_ADD(cairn_priv_record_at(hot->lane, callee)->calls, 1);
+    crn_strand_call(hot, callee);
     return true;
 }
 

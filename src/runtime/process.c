@@ -89,19 +89,19 @@ void cairn_priv_process_begin_unseen(void)
 
 static void end_thread(void *value);
 
-/* The host promises to call cairn_priv_process_pause_thread before the C library makes threads, or
- * changes the user or groups of all threads that it knows. */
-static bool hides;
+/* Returns true if the host will call cairn_priv_process_pause_thread before the C library makes
+ * threads, or changes the user or groups of all threads that it knows. NULL: it will not. */
+static cairn_priv_may_hide *may_hide;
 
-void cairn_priv_process_may_hide_thread(void)
+void cairn_priv_process_hide_thread(cairn_priv_may_hide *may)
 {
-    hides = true;
+    may_hide = may;
 }
 
 bool cairn_priv_process_pause_thread(sigset_t *mask)
 {
     cairn_profile *own = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
-    if (!own || cairn_priv_process_is_unseen())
+    if (!own || cairn_priv_process_is_unseen() || !crn_sampler_is_hidden(own))
         return false;
     int saved = errno;
     sigset_t all;
@@ -118,8 +118,7 @@ bool cairn_priv_process_pause_thread(sigset_t *mask)
 void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask)
 {
     int saved = errno;
-    hides = hides && !shown;
-    crn_sampler_go_on(__atomic_load_n(&profile, __ATOMIC_ACQUIRE), hides, mask);
+    crn_sampler_go_on(__atomic_load_n(&profile, __ATOMIC_ACQUIRE), !shown, mask);
     pthread_sigmask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }
@@ -133,7 +132,8 @@ static cairn_profile *open_with(cairn_options options, const char *wrong)
     crn_process_command(command, sizeof command);
     options.command = *command ? command : program_invocation_name;
     has_key = has_key || pthread_key_create(&key, end_thread) == 0;
-    if (has_key && crn_profile_open(&opened, &options, hides && options.path) == CAIRN_OK && wrong)
+    bool hides = options.path && may_hide && may_hide();
+    if (has_key && crn_profile_open(&opened, &options, hides) == CAIRN_OK && wrong)
         cairn_profile_note(opened, "not_understood", wrong);
     return opened;
 }

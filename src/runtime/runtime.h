@@ -289,6 +289,13 @@ static inline uint32_t crn_strand_record(cairn_strand *strand)
     return crn_record_at(strand->hot.current);
 }
 
+/* Makes a callee current, given as a node offset, and counts the call. */
+static inline void crn_strand_call(cairn_priv_strand *hot, uint64_t callee)
+{
+    CAIRN_PRIV_PUT(hot->current, callee);
+    CAIRN_PRIV_ADD(cairn_priv_record_at(hot->lane, callee)->calls, 1);
+}
+
 /* Returns what cairn_strand_depth does; faster for strands with counts. */
 static inline size_t crn_strand_depth(const cairn_strand *strand)
 {
@@ -568,6 +575,12 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
+/* Returns true if this process has a hidden sampling thread. */
+static inline bool crn_sampler_is_hidden(const cairn_profile *profile)
+{
+    return crn_helper_is_hidden(&profile->sampler.helper);
+}
+
 /* Ends a hidden sampling thread and returns true. Returns false, and does nothing, if the process
  * has none. After true, the second function starts the thread again; hidden where possible, if
  * `hides`. Call both with all signals but SIGBUS blocked; `mask` is the mask before. */

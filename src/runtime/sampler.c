@@ -388,13 +388,10 @@ cairn_error crn_sampler_start(cairn_profile *profile)
 
 bool crn_sampler_pause(cairn_profile *profile)
 {
-    crn_helper *helper = &profile->sampler.helper;
-    if (!crn_helper_is_hidden(helper))
-        return false;
     crn_futex_lock_take(&crn_helpers_replaced);
-    bool hidden = crn_helper_is_hidden(helper);
+    bool hidden = crn_sampler_is_hidden(profile);
     if (hidden)
-        crn_helper_stop(helper);
+        crn_helper_stop(&profile->sampler.helper);
     else
         crn_futex_lock_give(&crn_helpers_replaced);
     return hidden;

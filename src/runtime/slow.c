@@ -85,8 +85,7 @@ static inline void step(cairn_strand *strand, cairn_block block)
     if (cairn_priv_record_at(&lane->graph.hot, callee)->block != block)
         callee =
             crn_lane_follow(lane, crn_strand_record(strand), block) * (uint64_t)CRN_RECORD_WORDS;
-    CAIRN_PRIV_PUT(strand->hot.current, callee);
-    CAIRN_PRIV_ADD(cairn_priv_record_at(&lane->graph.hot, callee)->calls, 1);
+    crn_strand_call(&strand->hot, callee);
 }
 
 /* Handles what is pending. Returns true if recording is on. */
@@ -148,8 +147,7 @@ static inline bool follow(cairn_priv_strand *priv, cairn_block block)
         callee = extend((cairn_strand *)priv, block);
     if (!callee)
         return false;
-    CAIRN_PRIV_PUT(priv->current, callee);
-    CAIRN_PRIV_ADD(cairn_priv_record_at(priv->lane, callee)->calls, 1);
+    crn_strand_call(priv, callee);
     return true;
 }
 
@@ -189,16 +187,13 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
     cairn_strand *strand = (cairn_strand *)priv;
     uint64_t current = priv->current;
     uint32_t *top = priv->top;
-    if (!crn_exact_charge(strand)) {
-        if (top < CAIRN_PRIV_READ(priv->high))
-            enter_uncached(strand, block);
-        else
-            enter_at_limit(strand, block);
-    } else if (CAIRN_PRIV_LIKELY(top < strand->end) && cairn_priv_step(priv, current, block)) {
+    bool charged = crn_exact_charge(strand);
+    if (charged && CAIRN_PRIV_LIKELY(top < strand->end) && cairn_priv_step(priv, current, block))
         push_quickly(priv, top, current);
-    } else {
+    else if (charged || top < CAIRN_PRIV_READ(priv->high))
         enter_uncached(strand, block);
-    }
+    else
+        enter_at_limit(strand, block);
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
