@@ -21,12 +21,37 @@
 enum { GRANULE = 1 << CRN_LIVE_GRANULE };
 
 /* malloc gives a freed block to another thread under a lock that the thread sanitizer does not see.
- * Releasing before the free and acquiring after the allocation tells it of that order. */
+ * `freed` before the free and `allocated` after the allocation tell it of that order. The free ends
+ * what the sanitizer knows of the block's own bytes, so other bytes stand for the block. */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
+
+static char stands_for[4096];
+
+static void *stand_in_of(const void *block)
+{
+    return &stands_for[(uintptr_t)block / GRANULE % sizeof stands_for];
+}
+
+static void allocated(const void *block)
+{
+    __tsan_acquire(stand_in_of(block));
+}
+
+static void freed(const void *block)
+{
+    __tsan_release(stand_in_of(block));
+}
 #else
-#define __tsan_acquire(block) ((void)(block))
-#define __tsan_release(block) ((void)(block))
+static void allocated(const void *block)
+{
+    (void)block;
+}
+
+static void freed(const void *block)
+{
+    (void)block;
+}
 #endif
 
 static void *record(void *block, size_t size)
@@ -39,14 +64,14 @@ static void *record(void *block, size_t size)
 static void *allocate(size_t size)
 {
     void *block = aligned_alloc(GRANULE, (size + GRANULE) / GRANULE * GRANULE);
-    __tsan_acquire(block);
+    allocated(block);
     return block;
 }
 
 static void release(void *block)
 {
     crn_record_free(block);
-    __tsan_release(block);
+    freed(block);
     free(block);
 }
 
