@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changes of the process's user and groups. The C library makes them in each thread that it knows,
- * so a hidden sampling thread ends before the change and begins anew with what was changed. Nothing
- * here allocates, because handlers of signals may make such changes.
+ * Changes of the process's user, groups and namespaces. The C library changes users and groups in
+ * each thread that it knows, and the kernel refuses some changes of namespaces to a process with
+ * several threads. So a hidden sampling thread ends before the change and begins anew with what was
+ * changed. Nothing here allocates, because handlers of signals may make such changes.
  */
+#include <errno.h>
 #include <grp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cairn/host.h>
@@ -34,6 +37,25 @@ CHANGE(setregid, (gid_t real_group, gid_t group), (real_group, group))
 CHANGE(setresgid, (gid_t real_group, gid_t group, gid_t saved), (real_group, group, saved))
 CHANGE(setgroups, (size_t count, const gid_t *groups), (count, groups))
 CHANGE(initgroups, (const char *user, gid_t group), (user, group))
+
+/* The first call shows whether the kernel minds the hidden thread: it refuses before it changes
+ * anything. Most namespaces may be changed beside it, and in a new one for processes the thread
+ * could not begin anew. */
+#define CHANGE_ALONE(name, types, values)                                                          \
+    CAIRN_API int name types                                                                       \
+    {                                                                                              \
+        CRN_REAL(__typeof__(name), name);                                                          \
+        int result = real values;                                                                  \
+        sigset_t mask;                                                                             \
+        if (result == 0 || errno != EINVAL || !cairn_priv_process_pause_thread(&mask))             \
+            return result;                                                                         \
+        result = real values;                                                                      \
+        cairn_priv_process_resume_thread(false, &mask);                                            \
+        return result;                                                                             \
+    }
+
+CHANGE_ALONE(unshare, (int namespaces), (namespaces))
+CHANGE_ALONE(setns, (int file, int kind), (file, kind))
 
 typedef int set_function(uid_t user);
 

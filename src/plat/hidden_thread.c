@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "plat/futex.h"
 
@@ -146,7 +149,8 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
     uintptr_t *stack = (uintptr_t *)(void *)(thread->memory + PAGE + stack_size) - 2;
     stack[0] = (uintptr_t)run;
     stack[1] = (uintptr_t)data;
-    if (crn_hidden_clone(flags, stack, &thread->exists, &thread->exists, all.new) > 0)
+    thread->number = crn_hidden_clone(flags, stack, &thread->exists, &thread->exists, all.new);
+    if (thread->number > 0)
         return true;
     munmap(thread->memory, thread->size);
     return false;
@@ -157,6 +161,15 @@ void crn_hidden_thread_join(crn_hidden_thread *thread)
     for (uint32_t is; (is = __atomic_load_n(&thread->exists, __ATOMIC_ACQUIRE));)
         crn_futex_wait(&thread->exists, is, 0, true);
     munmap(thread->memory, thread->size);
+}
+
+void crn_hidden_thread_wait_until_gone(int number)
+{
+    const struct timespec moment = {.tv_nsec = 20000};
+    const int turns = 50000; /* a second: the number may be another thread's by now */
+    int process = (int)getpid();
+    for (int i = 0; i < turns && syscall(SYS_tgkill, process, number, 0) == 0; i++)
+        nanosleep(&moment, NULL);
 }
 
 #else
@@ -179,6 +192,11 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
 void crn_hidden_thread_join(crn_hidden_thread *thread)
 {
     (void)thread;
+}
+
+void crn_hidden_thread_wait_until_gone(int number)
+{
+    (void)number;
 }
 
 #endif

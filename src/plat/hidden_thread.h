@@ -22,6 +22,7 @@
 
 typedef struct crn_hidden_thread {
     uint32_t exists; /* the kernel stores 0 at the thread's end; atomic */
+    int number;      /* the kernel's for it */
     char *memory;    /* its stack and thread-local variables */
     size_t size;
 } crn_hidden_thread;
@@ -36,5 +37,9 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
 
 /* Waits for the thread's end and frees its memory. */
 void crn_hidden_thread_join(crn_hidden_thread *thread);
+
+/* Waits, after the join, until the kernel has removed the thread: until then the kernel refuses
+ * unshare() and setns() as in a process with two threads. `number`: the thread's. */
+void crn_hidden_thread_wait_until_gone(int number);
 
 #endif

@@ -390,9 +390,11 @@ bool crn_sampler_pause(cairn_profile *profile)
 {
     crn_futex_lock_take(&crn_helpers_replaced);
     bool hidden = crn_sampler_is_hidden(profile);
-    if (hidden)
+    int number = profile->sampler.helper.out_of_sight.number;
+    if (hidden) {
         crn_helper_stop(&profile->sampler.helper);
-    else
+        crn_hidden_thread_wait_until_gone(number);
+    } else
         crn_futex_lock_give(&crn_helpers_replaced);
     return hidden;
 }

@@ -88,6 +88,11 @@ def alone():
             for name in captures():
                 os.unlink(name)
     profiled(["alone.c"], "-O2")
+    for way in ("user namespace", "mount namespace"):  # the kernel may refuse either to any program
+        error = run("./profiled", way).split()[0]
+        assert run("./profiled", way, CAIRN_OUT="x.cairn") == "%s %s 11 2 1\n" % (error, way), error
+        assert report("x.cairn")["state"] == "ended" and calls_of(contexts("x.cairn"))["step"] == 200
+        os.unlink("x.cairn")
     for clock, known in (("sampled", "00"), ("off", "11")):
         said = run("./profiled", "none", CAIRN_OUT="x.cairn", CAIRN_WALL="exact", CAIRN_CPU=clock)
         assert said.split()[1] == known, (clock, said)

@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +71,15 @@ static void take_vfork(void)
     waitpid(child, NULL, 0);
 }
 
+/* Prints the error. The kernel refuses both to a process with several threads. */
+static void change_namespace(const char *way)
+{
+    int result = strcmp(way, "user namespace") == 0
+                     ? unshare(CLONE_NEWUSER)
+                     : setns(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC), CLONE_NEWNS);
+    printf("%d ", result == 0 ? 0 : errno);
+}
+
 static void take_way(const char *way)
 {
     pthread_t thread;
@@ -85,6 +96,8 @@ static void take_way(const char *way)
             printf("not cut ");
     } else if (strcmp(way, "vfork") == 0) {
         take_vfork();
+    } else if (strstr(way, "namespace")) {
+        change_namespace(way);
     } else if (strcmp(way, "fork") == 0 && fork() != 0)
         wait(NULL);
 }
