@@ -78,7 +78,7 @@ def jq(root, folder, scale):
     base = os.path.join(root, "jq")
     data = os.path.join(folder, "rows.json")
     with open(data, "w", encoding="ascii") as file:
-        for i in range(40000 * scale):
+        for i in range(120000 * scale):
             file.write('{"id": %d, "name": "row %d", "tags": ["a", "b%d"]}\n' % (i, i, i % 9))
     made = os.path.join(folder, "jq-made")
     if not os.path.exists(os.path.join(made, "Makefile")):
@@ -94,19 +94,27 @@ def jq(root, folder, scale):
             "run": ["-c", "select(.id % 3 == 0) | {n: .name, t: (.tags | length)}", data]}
 
 
-def duktape(root, _, scale):
+def repeated_script(folder, turns):
+    """work.js, which runs so many times in one interpreter."""
+    path = os.path.join(folder, "work.js")
+    with open(os.path.join(HERE, "work.js"), encoding="ascii") as work, open(path, "w", encoding="ascii") as file:
+        file.write("function work() {\n%s}\nfor (var turn = 0; turn < %d; turn++) work();\n" % (work.read(), turns))
+    return path
+
+
+def duktape(root, folder, scale):
     base = os.path.join(root, "duktape")
     return {"files": [base + path for path in ("/src-noline/duktape.c", "/examples/cmdline/duk_cmdline.c",
                                                 "/extras/print-alert/duk_print_alert.c")],
             "options": ["-DDUK_CMDLINE_PRINTALERT_SUPPORT", "-I", base + "/src-noline", "-I",
                         base + "/examples/cmdline", "-I", base + "/extras/print-alert", "-lm"],
-            "run": [os.path.join(HERE, "work.js")] * scale}
+            "run": [repeated_script(folder, 12 * scale)]}
 
 
 def minisat(root, folder, scale):
     base = os.path.join(root, "minisat2")
     data = os.path.join(folder, "problem.cnf")
-    variables, clauses, state = 170, 720, 11
+    variables, clauses, state = 220, 931, 11
     with open(data, "w", encoding="ascii") as file:
         file.write("p cnf %d %d\n" % (variables, clauses))
         for _ in range(clauses):
@@ -153,7 +161,7 @@ def expat(root, folder, scale):
     data = os.path.join(folder, "rows.xml")
     with open(data, "w", encoding="ascii") as file:
         file.write("<rows>\n")
-        for i in range(120000 * scale):
+        for i in range(240000 * scale):
             file.write('<row id="%d" name="row %d"><tag>a</tag><tag>b &amp; %d</tag></row>\n' % (i, i, i % 9))
         file.write("</rows>\n")
     with open(os.path.join(folder, "expat_config.h"), "w", encoding="ascii") as file:
@@ -167,10 +175,10 @@ def expat(root, folder, scale):
             "options": ["-I", folder, "-I", base + "/lib"], "run": ["-n", "-c", "-d", out, data]}
 
 
-def mujs(root, _, scale):
+def mujs(root, folder, scale):
     base = os.path.join(root, "mujs")
     return {"files": [base + "/one.c", base + "/main.c"], "options": ["-I", base, "-lm"],
-            "run": [os.path.join(HERE, "work.js")] * min(scale, 1)}
+            "run": [repeated_script(folder, 12 * scale)]}
 
 
 def configured(source, made, *commands):
@@ -189,7 +197,7 @@ def mawk(root, folder, scale):
     made = configured(os.path.join(root, "mawk"), os.path.join(folder, "mawk-made"), ["./configure"],
                       ["make", "scancode.c"])
     return {"tree": made, "program": "mawk", "options": [],
-            "run": ["-f", os.path.join(HERE, "work.awk"), numbers(folder, 300000 * scale)]}
+            "run": ["-f", os.path.join(HERE, "work.awk"), numbers(folder, 480000 * scale)]}
 
 
 def dash(root, folder, scale):
@@ -200,7 +208,7 @@ def dash(root, folder, scale):
     tools = ["mkinit.c", "mknodes.c", "mksignames.c", "mksyntax.c"]
     return {"files": sources(made + "/*.c", tools) + sources(made + "/bltin/*.c"),
             "options": ["-include", os.path.join(made, "../config.h"), "-DBSD=1", "-DSHELL", "-I", made],
-            "run": [os.path.join(HERE, "work.sh")] * min(scale, 1)}
+            "run": [os.path.join(HERE, "work.sh"), str(90000 * scale)]}
 
 
 def pcre2grep(root, folder, scale):
@@ -229,7 +237,7 @@ def cmark(root, folder, scale):
     base = os.path.join(root, "cmark/src")
     data = os.path.join(folder, "text.md")
     with open(data, "w", encoding="ascii") as file:
-        for i in range(4000 * scale):
+        for i in range(20000 * scale):
             file.write("## Part %d\n\nSome *text* with a [link](http://x.org/%d 'title'), `code` and **bold _words_**,\n"
                        "which goes on &amp; on.\n\n- one\n- two\n  - three\n\n> quoted\n\n    code %d\n\n" % (i, i, i))
     for name, text in (("config.h", "#include <stdbool.h>\n#define HAVE___BUILTIN_EXPECT\n#define CMARK_INLINE inline\n"

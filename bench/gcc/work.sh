@@ -11,7 +11,7 @@ fib() {
     fi
 }
 i=0 words= odd=0
-while [ $i -lt 60000 ]; do
+while [ $i -lt ${1:-60000} ]; do
     case $i in
     *[13579]) odd=$((odd + 1)) ;;
     *00) words="$words ${i%00}" ;;
