@@ -320,7 +320,7 @@ static bool wait_for_round(cairn_profile *profile, state *state)
     crn_sampler *sampler = &profile->sampler;
     state->next += gap(profile, sampler);
     bool goes_on = crn_helper_wait(&sampler->helper, state->next);
-    if (!sampler->helper.hidden)
+    if (goes_on && !sampler->helper.hidden)
         crn_preparer_start_if_wanted(profile);
     if (goes_on && !sampler->sleeps) /* it may have been woken for the preparer: wait on */
         goes_on = crn_helper_wait(&sampler->helper, state->next);
