@@ -156,29 +156,41 @@ CAIRN_PRIV_INLINE uint64_t cairn_priv_callee_index(cairn_block block)
     return (uint64_t)(block * 0x9e3779b1u) * CAIRN_PRIV_CALLEES >> 32;
 }
 
-/* Returns the cached callee for `block` of the record at `current`, as a node offset. The entry may
- * hold another block's callee: compare the block of the callee's record. The asm makes gcc compute
- * `at` before `current` is known: from one context to the next there is then one load instead of an
- * addition and a load. */
-CAIRN_PRIV_INLINE uint64_t cairn_priv_callee(char *base, uint64_t current, cairn_block block)
+/* Returns the address of the callee entry that `block` uses in the record at node offset 0. The asm
+ * makes gcc compute it before the current record is known: from one context to the next there is
+ * then one load instead of an addition and a load. */
+CAIRN_PRIV_INLINE char *cairn_priv_callee_entry(char *base, cairn_block block)
 {
     char *at = base + offsetof(cairn_priv_record, callees) +
                cairn_priv_callee_index(block) * sizeof(uint32_t);
     __asm__("" : "+r"(at));
-    return *(const uint32_t *)(at + current * 8);
+    return at;
 }
 
-/* If the current record caches the callee for `block`, makes that callee current and counts the
- * call. Otherwise returns false. */
-CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, cairn_block block)
+/* Returns the cached callee for `block` of the record at `current`, as a node offset. The entry may
+ * hold another block's callee: compare the block of the callee's record. */
+CAIRN_PRIV_INLINE uint64_t cairn_priv_callee(char *base, uint64_t current, cairn_block block)
 {
-    uint64_t next = cairn_priv_callee(s->base, current, block);
+    return *(const uint32_t *)(cairn_priv_callee_entry(base, block) + current * 8);
+}
+
+/* If the callee with the node offset `next` has the block, makes it current and counts the call.
+ * Otherwise returns false. */
+CAIRN_PRIV_INLINE bool cairn_priv_step_to(cairn_priv_strand *s, uint64_t next, cairn_block block)
+{
     cairn_priv_record *callee = (cairn_priv_record *)(s->base + next * 8);
     if (!CAIRN_PRIV_LIKELY(callee->block == block))
         return false;
     CAIRN_PRIV_PUT(s->current, next);
     CAIRN_PRIV_ADD(callee->calls, 1);
     return true;
+}
+
+/* If the current record caches the callee for `block`, makes that callee current and counts the
+ * call. Otherwise returns false. */
+CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, cairn_block block)
+{
+    return cairn_priv_step_to(s, cairn_priv_callee(s->base, current, block), block);
 }
 
 /* Records a call: pushes `block`. Allocates only at the first visit of a context and when the stack

@@ -12,8 +12,18 @@ cairn_strand *crn_strand_innermost(cairn_strand *strand)
     return strand;
 }
 
+/* Arms the strand that is no longer current if its limit says that events only charge exact time to
+ * it (CRN_HIGH_EXACT). */
+static void stop_charging(cairn_strand *strand)
+{
+    if (CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT)
+        crn_strand_arm(strand);
+}
+
 void crn_lane_run(cairn_lane *lane, cairn_strand *strand)
 {
+    if (lane->running)
+        stop_charging(lane->running);
     __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
     crn_sampler_wake(lane->profile);
 }
@@ -44,6 +54,7 @@ cairn_lane *crn_redirect_stop(cairn_strand *strand)
         return NULL;
     }
     crn_lane_charge_rest(lane);
+    stop_charging(strand);
     __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
     return lane;
 }

@@ -10,23 +10,43 @@
 #include "runtime/runtime.h"
 
 /* Returns true if wall time is exact, and an event of the strand has nothing else to do than to
- * charge it: nothing was pending when its limits were set, nothing has armed it since
- * (limits.c), and it is current. */
-static inline bool crn_exact_only_charges(const cairn_strand *strand, const cairn_lane *lane)
+ * charge it: the strand was current and nothing was pending when its limits were set, and nothing
+ * has armed it since (limits.c). */
+static inline bool crn_exact_only_charges(const cairn_strand *strand)
 {
-    return CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT &&
-                             lane->running == strand);
+    return CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT);
+}
+
+/* Charges the record at a node offset up to now. The asm makes gcc compute the record's number
+ * before it reads the counter: the counter is read when all that comes before is done, so a
+ * multiplication in front of the reading ends while the processor prepares the reading. */
+static inline void crn_exact_charge_record(cairn_strand *strand, uint64_t node_offset)
+{
+    uint64_t record = crn_record_at(node_offset);
+    cairn_lane *lane = crn_lane_of(strand);
+    __asm__ volatile("" : "+r"(record), "+r"(lane));
+    crn_lane_charge_exact(lane, record, crn_clock_now(true));
 }
 
 /* Charges the current context up to now. Does nothing and returns false if there is more to do
  * (crn_exact_only_charges). */
 static inline bool crn_exact_charge(cairn_strand *strand)
 {
-    cairn_lane *lane = crn_lane_of(strand);
-    if (!crn_exact_only_charges(strand, lane))
+    if (!crn_exact_only_charges(strand))
         return false;
-    crn_lane_charge_exact(lane, crn_record_at(strand->hot.current), crn_clock_now(true));
+    crn_exact_charge_record(strand, strand->hot.current);
     return true;
+}
+
+/* Charges the current context. If its record caches the callee, makes the callee current and counts
+ * the call; otherwise returns false. The strand must have nothing else to do
+ * (crn_exact_only_charges). */
+static inline bool crn_exact_charge_and_step(cairn_strand *strand, uint64_t from, cairn_block block)
+{
+    const char *entry = cairn_priv_callee_entry(strand->hot.base, block);
+    __asm__ volatile("" : "+r"(entry)); /* before the reading, like the record's number */
+    crn_exact_charge_record(strand, from);
+    return cairn_priv_step_to(&strand->hot, *(const uint32_t *)(entry + from * 8), block);
 }
 
 /* Charges the current context, makes its callee current and counts the call. The caller pushes
@@ -36,12 +56,11 @@ static inline bool crn_exact_charge(cairn_strand *strand)
 static inline bool crn_exact_step(cairn_strand *strand, cairn_block block, size_t frames)
 {
     cairn_priv_strand *hot = &strand->hot;
-    uint64_t from = hot->current;
-    if (!crn_exact_charge(strand) || hot->top + frames > strand->end)
+    if (!crn_exact_only_charges(strand) || hot->top + frames > strand->end)
         return false;
-    if (cairn_priv_step(hot, from, block))
+    if (crn_exact_charge_and_step(strand, hot->current, block))
         return true;
-    uint64_t callee = crn_graph_recall(hot->lane, from, block);
+    uint64_t callee = crn_graph_recall(hot->lane, hot->current, block);
     if (!callee)
         return false;
     crn_strand_call(hot, callee);

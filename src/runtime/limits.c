@@ -36,12 +36,14 @@ void crn_stack_disarm(cairn_strand *strand)
         crn_strand_arm(strand);
 }
 
-/* Sets the limit that lets events only charge exact time, unless the lane has no owner or anything
- * is pending. */
+/* Sets the limit that lets events only charge exact time, unless the strand is not current, the
+ * lane has no owner, or anything is pending. */
 static void disarm_exact(cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
     crn_strand_arm(strand);
+    if (lane->running != strand)
+        return;
     /* An exchange, for the reason in crn_strand_disarm. */
     (void)__atomic_exchange_n(&strand->hot.high, CRN_HIGH_EXACT, __ATOMIC_ACQ_REL);
     if (!__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) ||

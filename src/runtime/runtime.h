@@ -484,15 +484,16 @@ void crn_columns_close(cairn_lane *lane);
 /* Adds to a record's figure in the column for a metric; makes the column if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
-/* Charges `record`, which is not 0, with exact wall time up to `now`. Does not change `settled`
- * (charge.c): the lane must have no promises, which readers could count twice. */
-static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record, uint64_t now)
+/* Charges `record`, which is not 0, with exact wall time up to `now`, unless it is charged beyond.
+ * Does not change `settled` (charge.c): the lane must have no promises, which readers could count
+ * twice. */
+static inline void crn_lane_charge_exact(cairn_lane *lane, uint64_t record, uint64_t now)
 {
     crn_disk_lane *disk = lane->disk;
-    uint64_t stamp = disk->stamp;
-    if (!CAIRN_PRIV_LIKELY(now > stamp))
+    uint64_t passed;
+    if (!CAIRN_PRIV_LIKELY(!__builtin_sub_overflow(now, disk->stamp, &passed)))
         return;
-    CAIRN_PRIV_ADD(lane->graph.links[record].wall, now - stamp);
+    CAIRN_PRIV_ADD(lane->graph.links[record].wall, passed);
     __atomic_store_n(&disk->stamp, now, __ATOMIC_RELAXED);
     __atomic_store_n(&disk->current, record, __ATOMIC_RELAXED);
 }
@@ -539,8 +540,8 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
 #define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
 
 /* Upper limit of a strand while each event takes the slow path only to charge exact time (exact.h):
- * the time stamp counter measures it, the lane has an owner, the strand has lost no frames, and no
- * sample, promise or change is pending. */
+ * the time stamp counter measures it, the lane has an owner, the strand is current and has lost no
+ * frames, and no sample, promise or change is pending. */
 #define CRN_HIGH_EXACT ((uint32_t *)(2 * sizeof(uint32_t)))
 
 /* Set the strand's stack limits. arm: so that the next event takes the slow path. disarm: to those

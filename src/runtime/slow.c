@@ -168,32 +168,32 @@ __attribute__((noinline)) static void enter_at_limit(cairn_strand *strand, cairn
         enter_attending(strand, block);
 }
 
-/* Enters when nothing is pending, and the record does not cache the callee or, with exact time, the
- * stack is full. */
+/* Enters when nothing is pending, the stack has space, and the record does not cache the callee. */
 __attribute__((noinline)) static void enter_uncached(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *priv = &strand->hot;
     uint64_t current = priv->current;
-    if (priv->top < strand->end && follow(priv, block))
+    if (follow(priv, block))
         push_quickly(priv, priv->top, current);
     else
         enter_attending(strand, block);
 }
 
-/* With exact time each event comes here. The functions that this one calls are not inlined, so that
- * it saves no registers. */
+/* With exact time each event comes here. */
 void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;
     uint64_t current = priv->current;
-    uint32_t *top = priv->top;
-    bool charged = crn_exact_charge(strand);
-    if (charged && CAIRN_PRIV_LIKELY(top < strand->end) && cairn_priv_step(priv, current, block))
-        push_quickly(priv, top, current);
-    else if (charged || top < CAIRN_PRIV_READ(priv->high))
+    if (crn_exact_only_charges(strand) && CAIRN_PRIV_LIKELY(priv->top < strand->end)) {
+        if (crn_exact_charge_and_step(strand, current, block))
+            push_quickly(priv, priv->top, current);
+        else
+            enter_uncached(strand, block);
+    } else if (priv->top < CAIRN_PRIV_READ(priv->high)) {
         enter_uncached(strand, block);
-    else
+    } else {
         enter_at_limit(strand, block);
+    }
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)

@@ -133,6 +133,56 @@ static void time_belongs_to_the_strand_that_runs(void **state)
     setup_close(&s);
 }
 
+/* Adds what `spin` took to `inside`, and a frame to a strand before and after it. */
+static void spin_between_events(cairn_strand *strand, uint64_t *inside)
+{
+    cairn_enter(strand, 2);
+    *inside += spin(2000000);
+    cairn_leave(strand);
+}
+
+static void events_of_other_strands_charge_the_one_that_runs(void **state)
+{
+    (void)state;
+    cairn_options options = with_wall(CAIRN_WALL_EXACT);
+    setup s = setup_open(&options, 3);
+    cairn_strand *other = cairn_strand_open(s.lane);
+    uint64_t inside = 0, begin = now_ns();
+    for (int turn = 0; turn < 5; turn++) {
+        cairn_strand_switch(s.strand);
+        cairn_enter(s.strand, 1);
+        cairn_strand_switch(other);
+        cairn_enter(other, 3);
+        spin_between_events(s.strand, &inside);
+        cairn_leave(other);
+        cairn_leave(s.strand);
+    }
+    uint64_t outside = now_ns() - begin;
+    assert_between(inside, cost_at(s.profile, "3").wall, outside);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, 5);
+    assert_between(0, cost_at(s.profile, "1 2").wall, outside - inside);
+    assert_between(0, cost_at(s.profile, "1").wall, outside - inside);
+    setup_close(&s);
+}
+
+static void events_of_a_strand_that_records_nothing_charge_no_time(void **state)
+{
+    (void)state;
+    cairn_options options = with_wall(CAIRN_WALL_EXACT);
+    uint64_t inside = 0, begin = now_ns();
+    setup s = setup_open(&options, 2);
+    for (int turn = 0; turn < 5; turn++) {
+        cairn_enter(s.strand, 1);
+        assert_null(cairn_strand_redirect(s.strand, NULL));
+        spin_between_events(s.strand, &inside);
+        cairn_strand_return(s.strand);
+        cairn_leave(s.strand);
+    }
+    uint64_t total = total_of(s.profile).wall;
+    assert_between(0, total, now_ns() - begin - inside);
+    setup_close(&s);
+}
+
 static void no_time_passes_while_off(void **state)
 {
     (void)state;
@@ -222,6 +272,8 @@ int main(void)
         cmocka_unit_test(time_without_a_thread_is_not_charged),
         cmocka_unit_test(exact_time_sums_to_the_elapsed_time),
         cmocka_unit_test(time_belongs_to_the_strand_that_runs),
+        cmocka_unit_test(events_of_other_strands_charge_the_one_that_runs),
+        cmocka_unit_test(events_of_a_strand_that_records_nothing_charge_no_time),
         cmocka_unit_test(no_time_passes_while_off),
         cmocka_unit_test(time_never_runs_backwards),
         cmocka_unit_test(sampled_time_sums_to_the_elapsed_time),
