@@ -32,10 +32,43 @@ static int64_t read_at(int file, void *bytes, uint64_t size, uint64_t offset)
     return (int64_t)got;
 }
 
+/* Reads a word of the header. Returns `otherwise` if it cannot be read. */
+static uint64_t header_word(const crn_reader *reader, uint64_t place, uint64_t otherwise)
+{
+    uint64_t word;
+    int64_t got = read_at(reader->file, &word, sizeof word, place);
+    return got == sizeof word ? word : otherwise;
+}
+
+/* Reads the header, whose writer may change it meanwhile. Returns the bytes read, or -1. A copy can
+ * have parts of different moments, so it is made twice. `moments` is the same before and after the
+ * second copy, so the newest moment in it is whole. The strings' size is of the second copy, that
+ * of other tables of the first, so the strings have all names. */
+static int64_t read_header(crn_reader *reader)
+{
+    enum { TRIES = 20 };
+    crn_disk_header *header = &reader->header, first = {0};
+    int64_t got = 0;
+    for (int i = 0; i < TRIES; i++) {
+        got = read_at(reader->file, &first, sizeof first, 0);
+        if (got < (int64_t)sizeof first) {
+            *header = first;
+            return got;
+        }
+        got = read_at(reader->file, header, sizeof *header, 0);
+        if (header_word(reader, offsetof(crn_disk_header, moments), 0) == first.moments)
+            break;
+    }
+    for (int kind = 0; kind < CRN_SECTION_KINDS; kind++)
+        if (kind != CRN_SECTION_STRINGS)
+            header->used[kind] = first.used[kind];
+    return got;
+}
+
 static bool check_header(crn_reader *reader, const char *name, crn_error *error)
 {
     crn_disk_header *header = &reader->header;
-    int64_t got = read_at(reader->file, header, sizeof *header, 0);
+    int64_t got = read_header(reader);
     if (got < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s", name, strerror(errno));
     if (got == 0)
@@ -60,7 +93,6 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
     if (header->format_version == 0)
         return crn_error_set(error, CAIRN_E_FORMAT, "%s: damaged: it has no format version", name);
     header->library_version[sizeof header->library_version - 1] = 0;
-    reader->truncated = header->size > reader->file_size;
     return true;
 }
 
@@ -92,52 +124,89 @@ static void order_chunks(crn_reader *reader)
     reader->chunk_count = kept;
 }
 
-/* Adds the chunks of a directory, cut at the end of the file. Returns false if out of memory. */
-static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_t count)
+static bool read_size(crn_reader *reader)
+{
+    struct stat status;
+    if (fstat(reader->file, &status) != 0)
+        return false;
+    reader->file_size = (uint64_t)status.st_size;
+    return true;
+}
+
+/* Adds `count` entries of a directory, which begin at `begin`. Returns false if out of memory. */
+static bool add_chunks(crn_reader *reader, uint64_t begin, uint64_t count)
 {
     crn_disk_chunk *all = crn_try_realloc(reader->chunks, reader->chunk_count + count, sizeof *all);
     if (!all)
         return false;
     reader->chunks = all;
-    for (uint64_t i = 0; i < count; i++) {
-        crn_disk_chunk chunk = chunks[i];
+    int64_t got = read_at(reader->file, all + reader->chunk_count, count * sizeof *all, begin);
+    reader->chunk_count += got < 0 ? 0 : (uint64_t)got / sizeof *all;
+    return true;
+}
+
+/* Adds the chunks of a directory. Sets `*next`, the offset of the next one, and `*after`, the last
+ * byte of this one's entries; `*next` is 0 if the directory cannot be read. Returns false if out of
+ * memory. */
+static bool read_directory(crn_reader *reader, uint64_t offset, uint64_t *next, uint64_t *after)
+{
+    crn_disk_directory directory;
+    *next = 0;
+    if (read_at(reader->file, &directory, sizeof directory, offset) < (int64_t)sizeof directory)
+        return true;
+    uint64_t begin = offset + sizeof directory;
+    read_size(reader); /* after the count, so that a live file has all the entries */
+    uint64_t left = begin < reader->file_size ? reader->file_size - begin : 0;
+    uint64_t fits = left / sizeof(crn_disk_chunk);
+    uint64_t count = directory.count < fits ? directory.count : fits;
+    *next = directory.next;
+    *after = begin + count * sizeof(crn_disk_chunk) - 1;
+    return add_chunks(reader, begin, count);
+}
+
+/* Drops chunks behind the end of the file, and cuts those that go beyond it. */
+static void cut_chunks(crn_reader *reader)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < reader->chunk_count; i++) {
+        crn_disk_chunk chunk = reader->chunks[i];
         if (chunk.offset >= reader->file_size)
             continue;
         if (chunk.size > reader->file_size - chunk.offset)
             chunk.size = reader->file_size - chunk.offset;
-        all[reader->chunk_count++] = chunk;
+        reader->chunks[kept++] = chunk;
     }
-    return true;
+    reader->chunk_count = kept;
 }
 
 /* Reads all directories. Each must begin after the end of the one before, so the walk ends, and all
- * entries fit into the file. */
+ * entries fit into the file. Reads the first one twice: a table that leaves the first page loses
+ * its entry there after it got one at the end, so one of the readings has an entry of the table.
+ * The size of the file is read last, because the file grows before a chunk gets its entry. */
 static bool read_directories(crn_reader *reader, const char *name, crn_error *error)
 {
-    uint64_t after = 0;
-    for (uint64_t offset = reader->header.directory; offset > after;) {
-        crn_disk_directory directory;
-        int64_t got = read_at(reader->file, &directory, sizeof directory, offset);
-        if (got < (int64_t)sizeof directory)
-            break;
-        uint64_t begin = offset + sizeof directory;
-        uint64_t left =
-            begin < reader->file_size ? reader->file_size - begin : 0; /* the file may have grown */
-        uint64_t fits = left / sizeof(crn_disk_chunk);
-        uint64_t count = directory.count < fits ? directory.count : fits;
-        crn_disk_chunk *chunks = crn_try_calloc(count, sizeof *chunks);
-        got = chunks ? read_at(reader->file, chunks, count * sizeof *chunks, begin) : 0;
-        bool added =
-            chunks && (got < 0 || add_chunks(reader, chunks, (uint64_t)got / sizeof *chunks));
-        crn_free(chunks);
-        if (!added)
-            return crn_error_set(error, CAIRN_E_MEMORY, "%s: no memory for its directory", name);
-        after = begin + count * sizeof(crn_disk_chunk) - 1;
-        offset = directory.next;
-    }
+    uint64_t after = 0, next;
+    bool read = read_directory(reader, reader->header.directory, &next, &after);
+    after = 0;
+    for (uint64_t offset = reader->header.directory; read && offset > after; offset = next)
+        read = read_directory(reader, offset, &next, &after);
+    if (!read)
+        return crn_error_set(error, CAIRN_E_MEMORY, "%s: no memory for its directory", name);
+    if (!read_size(reader))
+        return crn_error_set(error, CAIRN_E_READ, "%s: %s", name, strerror(errno));
+    cut_chunks(reader);
     if (reader->chunk_count)
         order_chunks(reader);
     return true;
+}
+
+/* Returns true if the file is shorter than its header says. A program that closes the file lowers
+ * the size in the header before it truncates the file. */
+static bool is_truncated(const crn_reader *reader)
+{
+    uint64_t size = reader->header.size;
+    return size > reader->file_size &&
+           header_word(reader, offsetof(crn_disk_header, size), size) > reader->file_size;
 }
 
 static void free_chunks(crn_reader *reader)
@@ -161,8 +230,10 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
             "%s: is not a regular file; captures need random access, so save it as a file first",
             name);
     reader->file_size = (uint64_t)status.st_size;
-    if (check_header(reader, name, error) && read_directories(reader, name, error))
+    if (check_header(reader, name, error) && read_directories(reader, name, error)) {
+        reader->truncated = is_truncated(reader);
         return true;
+    }
     free_chunks(reader);
     return false;
 }
@@ -195,7 +266,9 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 
 bool crn_reader_refresh(crn_reader *reader, crn_error *error)
 {
-    crn_free(reader->chunks);
+    if (reader->header.state != CRN_STATE_RECORDING)
+        return true;
+    free_chunks(reader);
     return crn_reader_open_file(reader, reader->file, "the capture", error);
 }
 
@@ -369,10 +442,22 @@ bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t l
 
 uint64_t crn_reader_generation(const crn_reader *reader)
 {
-    uint64_t generation;
-    int64_t got = read_at(reader->file, &generation, sizeof generation,
-                          offsetof(crn_disk_header, generation));
-    return got == sizeof generation ? generation : reader->header.generation;
+    return header_word(reader, offsetof(crn_disk_header, generation), reader->header.generation);
+}
+
+/* If a reset comes each time, all figures count as 0. */
+bool crn_reader_in_generation(const crn_reader *reader, crn_generation_read *read, void *data,
+                              crn_error *error)
+{
+    enum { TRIES = 20 };
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t generation = crn_reader_generation(reader);
+        if (!read(data, generation, error))
+            return false;
+        if (crn_reader_generation(reader) == generation)
+            return true;
+    }
+    return read(data, UINT64_MAX, error);
 }
 
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane)

@@ -36,8 +36,9 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
  * unless the caller sets reader->file to -1 before. On an error the file stays open. */
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
 
-/* Reads the header and the directories again, as a live capture grows. On an error the reader can
- * only be closed. */
+/* Reads the header and the directories again if the program may still record. A program makes a
+ * thing before it refers to it. So a reader copies what refers, refreshes, and then reads what is
+ * referred to. On an error the reader can only be closed. */
 bool crn_reader_refresh(crn_reader *reader, crn_error *error);
 
 void crn_reader_close(crn_reader *reader);
@@ -79,6 +80,14 @@ bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t l
 
 /* Returns the capture's current generation; if it cannot be read, the one in `header`. */
 uint64_t crn_reader_generation(const crn_reader *reader);
+
+/* Reads the figures of one generation; lanes of others have none. Begins anew if called again. */
+typedef bool crn_generation_read(void *data, uint64_t generation, crn_error *error);
+
+/* Calls `read` with the capture's generation, and again if a reset came meanwhile: figures from
+ * before and after must not mix. Returns what `read` does. */
+bool crn_reader_in_generation(const crn_reader *reader, crn_generation_read *read, void *data,
+                              crn_error *error);
 
 /* Sets `*lane` to the first existing lane from `*lane` on. Returns false if no lane follows. */
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);

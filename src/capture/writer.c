@@ -144,7 +144,7 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     return CAIRN_OK;
 }
 
-/* Takes back the bytes from `offset` on, which take_space has just taken. Hold the lock. */
+/* Takes back the bytes from `offset` on. Hold the lock, unless no other thread uses the capture. */
 static void give_back(crn_capture *capture, uint64_t offset)
 {
     capture->end = offset;
@@ -421,11 +421,17 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
     return (end + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
 }
 
-/* Truncates the file behind `end`. */
+/* Truncates the file behind `end`. A reader must not find it shorter than the header says. */
 static void cut(crn_capture *capture, int file, uint64_t end)
 {
-    if (end < capture->allocated && ftruncate(file, (off_t)end) == 0)
-        capture->header->size = capture->end = capture->allocated = end;
+    uint64_t size = capture->end;
+    if (end >= capture->allocated)
+        return;
+    give_back(capture, end);
+    if (ftruncate(file, (off_t)end) == 0)
+        capture->allocated = end;
+    else
+        give_back(capture, size);
 }
 
 /* Returns the descriptor of a capture that is whole; -1 if there is none. Hold the lock. */

@@ -72,70 +72,105 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
     return true;
 }
 
-/* Reads one lane, or the complete part of a truncated one. `*ran`: a thread has used it. Returns
- * false if the capture cannot be read. */
-static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
-                      uint64_t *left, crn_lane_info *info, bool *ran, crn_error *error)
+/* Reads a capture's lanes. */
+typedef struct reading {
+    crn_lanes *lanes;
+    crn_reader *reader;
+    uint64_t generation;
+    crn_trees trees;
+    uint64_t left;   /* bytes that the remaining lanes may have, as no two share bytes */
+    uint32_t *names; /* by lane: its name's offset into the strings */
+    crn_error *error;
+} reading;
+
+static bool read_sections(reading *reading, const crn_disk_lane *disk, crn_lane_info *info)
 {
     crn_bytes bytes;
-    crn_disk_lane disk = {0};
-    if (!crn_reader_section(reader, CRN_SECTION_LANE, info->number, 0, sizeof disk, &bytes, error))
-        return false;
-    memcpy(&disk, bytes.data, bytes.size);
-    *ran = bytes.whole && disk.used;
-    crn_free(bytes.data);
-    if (!*ran)
-        return true;
-    info->open = disk.open;
-    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1,
-             crn_string_at(strings, disk.name));
-    if (disk.generation != reader->header.generation) /* its figures are of before a reset */
-        return true;
-    info->strands = disk.strands;
-    info->samples = disk.samples;
-    uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
+    const crn_reader *reader = reading->reader;
+    uint64_t used = disk->used < UINT32_MAX ? disk->used : UINT32_MAX;
     if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, info->number, 0,
-                                 sizeof disk + used * sizeof(crn_link), left, &bytes, error))
+                                 sizeof *disk + used * sizeof(crn_link), &reading->left, &bytes,
+                                 reading->error))
         return false;
-    add_links(info, &reader->header, &disk, &bytes, crn_reader_clock_scale(reader));
+    add_links(info, &reader->header, disk, &bytes, crn_reader_clock_scale(reader));
     crn_free(bytes.data);
-    if (!crn_reader_records(reader, info->number, used, left, &bytes, error))
+    if (!crn_reader_records(reader, info->number, used, &reading->left, &bytes, reading->error))
         return false;
     add_records(info, &bytes);
     crn_free(bytes.data);
     if (!crn_reader_lane_section(reader, CRN_SECTION_COLUMN, info->number, CAIRN_METRIC_CPU,
-                                 used * sizeof(uint64_t), left, &bytes, error))
+                                 used * sizeof(uint64_t), &reading->left, &bytes, reading->error))
         return false;
     add_column(info, &bytes);
     crn_free(bytes.data);
     bool whole = true;
-    return !trees->bytes.size ||
-           crn_counts_visit(trees, reader, info->number, add_counts, info, &whole, error);
+    return crn_counts_visit(&reading->trees, info->number, add_counts, info, &whole);
 }
 
-static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *error)
+/* Reads one lane, or the complete part of a truncated one, and adds it if a thread has used it.
+ * Returns false if the capture cannot be read. */
+static bool read_lane(reading *reading, uint32_t number)
+{
+    crn_bytes bytes;
+    crn_disk_lane disk = {0};
+    if (!crn_reader_section(reading->reader, CRN_SECTION_LANE, number, 0, sizeof disk, &bytes,
+                            reading->error))
+        return false;
+    memcpy(&disk, bytes.data, bytes.size);
+    bool ran = bytes.whole && disk.used;
+    crn_free(bytes.data);
+    if (!ran)
+        return true;
+    crn_lane_info info = {.number = number, .open = disk.open};
+    if (disk.generation == reading->generation) { /* otherwise its figures are of before a reset */
+        info.strands = disk.strands;
+        info.samples = disk.samples;
+        if (!read_sections(reading, &disk, &info))
+            return false;
+    }
+    crn_lanes *lanes = reading->lanes;
+    size_t count = (size_t)lanes->count + 1;
+    lanes->lanes = crn_realloc(lanes->lanes, count, sizeof *lanes->lanes);
+    reading->names = crn_realloc(reading->names, count, sizeof *reading->names);
+    reading->names[lanes->count] = disk.name;
+    lanes->lanes[lanes->count++] = info;
+    return true;
+}
+
+/* Reads the strings after the lanes, which refer to them. */
+static bool read_names(reading *reading)
 {
     crn_bytes strings;
-    if (!crn_reader_section(reader, CRN_SECTION_STRINGS, 0, 0,
-                            reader->header.used[CRN_SECTION_STRINGS], &strings, error))
+    const crn_reader *reader = reading->reader;
+    if (!crn_reader_refresh(reading->reader, reading->error) ||
+        !crn_reader_section(reader, CRN_SECTION_STRINGS, 0, 0,
+                            reader->header.used[CRN_SECTION_STRINGS], &strings, reading->error))
         return false;
-    crn_trees trees;
-    uint64_t left = reader->file_size;
-    bool read = crn_trees_read(&trees, reader, error);
-    for (uint32_t number = 0; read && crn_reader_lane(reader, &number); number++) {
-        crn_lane_info info = {.number = number};
-        bool ran = false;
-        read = read_lane(reader, &strings, &trees, &left, &info, &ran, error);
-        if (read && ran) {
-            lanes->lanes =
-                crn_realloc(lanes->lanes, (size_t)lanes->count + 1, sizeof *lanes->lanes);
-            lanes->lanes[lanes->count++] = info;
-        }
+    for (uint32_t l = 0; l < reading->lanes->count; l++) {
+        char *name = reading->lanes->lanes[l].name;
+        int most = (int)sizeof reading->lanes->lanes[l].name;
+        snprintf(name, (size_t)most, "%.*s", most - 1, crn_string_at(&strings, reading->names[l]));
+    }
+    crn_free(strings.data);
+    return true;
+}
+
+static bool read_lanes(void *data, uint64_t generation, crn_error *error)
+{
+    reading *reading = data;
+    crn_lanes_free(reading->lanes);
+    reading->generation = generation;
+    reading->names = NULL;
+    bool read = crn_trees_read(&reading->trees, reading->reader, error);
+    reading->left = reading->reader->file_size;
+    for (uint32_t number = 0; read && crn_reader_lane(reading->reader, &number); number++) {
+        read = read_lane(reading, number);
         if (number == UINT32_MAX)
             break;
     }
-    crn_trees_free(&trees);
-    crn_free(strings.data);
+    read = read && read_names(reading);
+    crn_trees_free(&reading->trees);
+    crn_free(reading->names);
     return read;
 }
 
@@ -145,7 +180,8 @@ bool crn_lanes_load(crn_lanes *lanes, const char *path, crn_error *error)
     crn_reader reader;
     if (!crn_reader_open(&reader, path, error))
         return false;
-    bool read = read_lanes(lanes, &reader, error);
+    reading reading = {.lanes = lanes, .reader = &reader, .error = error};
+    bool read = crn_reader_in_generation(&reader, read_lanes, &reading, error);
     crn_reader_close(&reader);
     if (!read)
         crn_lanes_free(lanes);

@@ -165,7 +165,8 @@ void crn_spreads_add(crn_spreads *into, const crn_spreads *from, const uint32_t 
 
 typedef struct loading {
     crn_spreads *spreads;
-    const crn_reader *reader;
+    crn_reader *reader;
+    uint64_t generation;
     double scale;
     uint64_t left; /* bytes of histograms that lanes may still have: all lanes together at most the
                       file's size */
@@ -177,7 +178,6 @@ static void add_histogram(loading *loading, const crn_disk_histogram *disk)
     crn_spread spread = {.kind = disk->kind, .block = disk->block};
     bool by_value = disk->kind != CRN_HISTOGRAM_BLOCK;
     if (disk->kind < CRN_HISTOGRAM_BLOCK || disk->kind > CRN_HISTOGRAM_OTHER ||
-        (by_value && disk->key >= loading->spreads->key_count) ||
         (disk->kind == CRN_HISTOGRAM_TEXT && disk->value > CRN_HISTOGRAM_TEXT_MAX))
         return;
     read_bars(&spread, disk->buckets, loading->scale);
@@ -218,7 +218,7 @@ static bool read_lane_header(loading *loading, uint32_t lane, bool *counts)
     crn_free(bytes.data);
     memcpy(&unit, &disk.histogram_unit, sizeof unit);
     loading->scale = unit > 1e-3 && unit < 1e3 ? unit : crn_reader_clock_scale(loading->reader);
-    *counts = disk.generation == loading->reader->header.generation;
+    *counts = disk.generation == loading->generation;
     if (*counts)
         loading->spreads->dropped += disk.histograms_dropped;
     return true;
@@ -257,6 +257,7 @@ static bool load_keys(loading *loading)
     if (read) {
         const crn_disk_key *disk = (const crn_disk_key *)(const void *)keys.data;
         spreads->key_count = (uint32_t)(keys.size / sizeof *disk);
+        crn_free((void *)spreads->keys);
         spreads->keys = crn_calloc(spreads->key_count + (size_t)1, sizeof *spreads->keys);
         crn_capture_texts texts = {.strings = &strings, .into = spreads->texts};
         for (uint32_t k = 0; k < spreads->key_count; k++)
@@ -268,6 +269,49 @@ static bool load_keys(loading *loading)
     return read;
 }
 
+/* Drops histograms by keys that the capture lacks, which only a damaged file has. */
+static void drop_without_key(crn_spreads *spreads)
+{
+    uint32_t kept = 0;
+    for (uint32_t s = 0; s < spreads->count; s++) {
+        crn_spread *spread = &spreads->all[s];
+        if (spread->kind == CRN_HISTOGRAM_BLOCK || spread->key < spreads->key_count)
+            spreads->all[kept++] = *spread;
+        else
+            crn_free(spread->bars);
+    }
+    spreads->count = kept;
+}
+
+static void clear(crn_spreads *spreads)
+{
+    for (uint32_t s = 0; s < spreads->count; s++)
+        crn_free(spreads->all[s].bars);
+    spreads->count = 0;
+    spreads->dropped = 0;
+}
+
+/* Loads the histograms, then the keys, which a program makes before their histograms. */
+static bool load(void *data, uint64_t generation, crn_error *error)
+{
+    loading *loading = data;
+    crn_reader *reader = loading->reader;
+    clear(loading->spreads);
+    loading->generation = generation;
+    loading->left = reader->file_size;
+    for (uint32_t lane = 0; crn_reader_lane(reader, &lane); lane++) {
+        if (!load_lane(loading, lane))
+            return false;
+        if (lane == UINT32_MAX)
+            break;
+    }
+    if (!crn_reader_refresh(reader, error) || !load_keys(loading))
+        return false;
+    drop_without_key(loading->spreads);
+    join(loading->spreads);
+    return true;
+}
+
 crn_spreads *crn_spreads_load(const char *path, crn_error *error)
 {
     crn_reader reader;
@@ -275,22 +319,11 @@ crn_spreads *crn_spreads_load(const char *path, crn_error *error)
         return NULL;
     crn_spreads *spreads = crn_calloc(1, sizeof *spreads);
     spreads->texts = crn_interning_new();
-    loading loading = {.spreads = spreads,
-                       .reader = &reader,
-                       .scale = crn_reader_clock_scale(&reader),
-                       .left = reader.file_size,
-                       .error = error};
-    bool loaded = load_keys(&loading);
-    for (uint32_t lane = 0; loaded && crn_reader_lane(&reader, &lane); lane++) {
-        loaded = load_lane(&loading, lane);
-        if (lane == UINT32_MAX)
-            break;
-    }
+    loading loading = {.spreads = spreads, .reader = &reader, .error = error};
+    bool loaded = crn_reader_in_generation(&reader, load, &loading, error);
     crn_reader_close(&reader);
-    if (loaded) {
-        join(spreads);
+    if (loaded)
         return spreads;
-    }
     crn_spreads_free(spreads);
     return NULL;
 }
@@ -315,8 +348,7 @@ void crn_spreads_free(crn_spreads *spreads)
 {
     if (!spreads)
         return;
-    for (uint32_t s = 0; s < spreads->count; s++)
-        crn_free(spreads->all[s].bars);
+    clear(spreads);
     crn_free(spreads->all);
     crn_free((void *)spreads->keys);
     crn_interning_free(spreads->texts);

@@ -9,15 +9,18 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "capture/reader.h"
 #include "capture/ring.h"
 #include "runtime/runtime.h"
+#include "snapshot/counts.h"
 #include "snapshot/promises.h"
 
 typedef struct copying {
     crn_reader reader;
     crn_capture capture;
     uint64_t generation;
+    crn_trees trees;
     cairn_error error; /* first error of the reader or the new capture */
 } copying;
 
@@ -102,15 +105,14 @@ static void copy_samples(copying *c, uint32_t lane, uint64_t used)
     crn_free(bytes.data);
 }
 
-static void copy_counts(copying *c, uint32_t lane)
+/* Copies the counters, which were read before the lane's header, so the copy has their records. */
+static void put_counts(copying *c, uint32_t lane)
 {
-    uint64_t size = 1;
-    for (uint32_t group = 0; !c->error && size && group <= UINT16_MAX; group++) {
-        crn_bytes bytes = take(c, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP);
-        put(c, CRN_SECTION_COUNTS, lane, (uint16_t)group, bytes.data, bytes.size);
-        size = bytes.size;
-        crn_free(bytes.data);
-    }
+    const crn_trees *trees = &c->trees;
+    size_t first = CRN_BELOW(trees->groups, trees->group_count, lane, lane);
+    for (size_t at = first; at < trees->group_count && trees->groups[at].lane == lane; at++)
+        put(c, CRN_SECTION_COUNTS, lane, (uint16_t)(at - first), trees->groups[at].bytes.data,
+            trees->groups[at].bytes.size);
 }
 
 static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
@@ -121,6 +123,16 @@ static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
         c->error = (cairn_error)error.code;
     else if (!whole)
         disk->used = 0;
+}
+
+/* Reads the counters and trees, and refreshes the reader. */
+static bool read_trees(copying *c)
+{
+    crn_error error;
+    if (crn_trees_read(&c->trees, &c->reader, &error))
+        return true;
+    c->error = (cairn_error)error.code;
+    return false;
 }
 
 /* Copies a lane, with as many records as it had when its header was read. */
@@ -154,24 +166,27 @@ static void copy_lane(copying *c, uint32_t lane)
         if (!old)
             copy_columns(c, lane, &disk);
         copy_stream(c, CRN_SECTION_SPANS, lane);
-        copy_stream(c, CRN_SECTION_DETAILS, lane);
         copy_stream(c, CRN_SECTION_SPAN_RING, lane);
         copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
         copy_stream(c, CRN_SECTION_OFF_CORE, lane);
         copy_samples(c, lane, disk.used);
         if (!old) {
             copy_stream(c, CRN_SECTION_HISTOGRAMS, lane);
-            copy_counts(c, lane);
+            put_counts(c, lane);
         }
     }
     crn_free(links.data);
     crn_free(records.data);
 }
 
+/* Copies the details, then the lanes: details name spans of other lanes, too. */
 static void copy_lanes(copying *c)
 {
-    uint32_t lane = 0;
-    for (; !c->error && crn_reader_lane(&c->reader, &lane); lane++)
+    for (uint32_t lane = 0; !c->error && crn_reader_lane(&c->reader, &lane); lane++)
+        copy_stream(c, CRN_SECTION_DETAILS, lane);
+    if (c->error || !read_trees(c))
+        return;
+    for (uint32_t lane = 0; !c->error && crn_reader_lane(&c->reader, &lane); lane++)
         copy_lane(c, lane);
 }
 
@@ -208,30 +223,34 @@ static bool open_reader(copying *c, cairn_profile *profile)
     return false;
 }
 
-static void close_reader(copying *c)
+static void copy_tables(copying *c)
 {
-    c->reader.file = -1; /* the profile keeps the file open */
-    crn_reader_close(&c->reader);
+    crn_error error;
+    if (!crn_reader_refresh(&c->reader, &error)) {
+        c->error = (cairn_error)error.code;
+        return;
+    }
+    copy_table(c, CRN_SECTION_STRINGS);
+    copy_table(c, CRN_SECTION_BLOCKS);
+    copy_table(c, CRN_SECTION_METRICS);
+    copy_table(c, CRN_SECTION_NOTES);
+    copy_table(c, CRN_SECTION_KEYS);
+    put(c, CRN_SECTION_TREES, 0, 0, c->trees.bytes.data, c->trees.bytes.size);
 }
 
 /* Copies the lanes, then the tables, so that the tables have all blocks that the lanes refer to. */
 static void copy_all(copying *c, cairn_profile *profile)
 {
-    if (open_reader(c, profile)) {
-        c->generation = c->reader.header.generation;
-        write_header(c, profile);
-        copy_lanes(c);
-        close_reader(c);
-    }
-    if (!c->error && open_reader(c, profile)) {
-        copy_table(c, CRN_SECTION_STRINGS);
-        copy_table(c, CRN_SECTION_BLOCKS);
-        copy_table(c, CRN_SECTION_METRICS);
-        copy_table(c, CRN_SECTION_NOTES);
-        copy_table(c, CRN_SECTION_KEYS);
-        copy_stream(c, CRN_SECTION_TREES, 0);
-        close_reader(c);
-    }
+    if (!open_reader(c, profile))
+        return;
+    c->generation = c->reader.header.generation;
+    write_header(c, profile);
+    copy_lanes(c);
+    if (!c->error)
+        copy_tables(c);
+    crn_trees_free(&c->trees);
+    c->reader.file = -1; /* the profile keeps the file open */
+    crn_reader_close(&c->reader);
 }
 
 static bool is_own(cairn_profile *profile, const char *path)

@@ -2,16 +2,68 @@
 #include "snapshot/counts.h"
 
 #include "base/memory.h"
+#include "base/search.h"
 
-bool crn_trees_read(crn_trees *trees, const crn_reader *reader, crn_error *error)
+static bool add_group(crn_trees *trees, uint32_t lane, crn_bytes *bytes, crn_error *error)
 {
-    trees->left = reader->file_size;
-    return crn_reader_section(reader, CRN_SECTION_TREES, 0, 0, reader->file_size, &trees->bytes,
+    crn_counts_group *groups =
+        crn_try_realloc(trees->groups, trees->group_count + 1, sizeof *groups);
+    if (!groups) {
+        crn_free(bytes->data);
+        return crn_error_set(error, CAIRN_E_MEMORY, "no memory for its counters");
+    }
+    trees->groups = groups;
+    groups[trees->group_count++] = (crn_counts_group){lane, *bytes};
+    return true;
+}
+
+/* Copies the groups of a lane. Subtracts their sizes from `*left`; a group that is larger is left
+ * out, with those after it. */
+static bool read_groups(crn_trees *trees, const crn_reader *reader, uint32_t lane, uint64_t *left,
+                        crn_error *error)
+{
+    for (uint32_t group = 0; group <= UINT16_MAX; group++) {
+        crn_bytes bytes;
+        if (!crn_reader_section(reader, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP,
+                                &bytes, error))
+            return false;
+        bool any = bytes.size > 0, fits = bytes.size <= *left;
+        if (!any || !fits) {
+            crn_free(bytes.data);
+            bytes = (crn_bytes){0};
+        }
+        *left -= bytes.size;
+        if (any && !add_group(trees, lane, &bytes, error))
+            return false;
+        if (!bytes.size)
+            break;
+    }
+    return true;
+}
+
+bool crn_trees_read(crn_trees *trees, crn_reader *reader, crn_error *error)
+{
+    *trees = (crn_trees){0};
+    uint64_t left = reader->file_size; /* all groups together must not exceed the file */
+    bool read = true;
+    for (uint32_t lane = 0; read && crn_reader_lane(reader, &lane); lane++) {
+        read = read_groups(trees, reader, lane, &left, error);
+        if (lane == UINT32_MAX)
+            break;
+    }
+    read = read && crn_reader_refresh(reader, error) &&
+           crn_reader_section(reader, CRN_SECTION_TREES, 0, 0, reader->file_size, &trees->bytes,
                               error);
+    if (!read)
+        crn_trees_free(trees);
+    return read;
 }
 
 void crn_trees_free(crn_trees *trees)
 {
+    for (size_t i = 0; i < trees->group_count; i++)
+        crn_free(trees->groups[i].bytes.data);
+    crn_free(trees->groups);
     crn_free(trees->bytes.data);
     *trees = (crn_trees){0};
 }
@@ -71,25 +123,17 @@ static bool visit_group(const visiting *visiting, const char *bytes, uint64_t si
     return true;
 }
 
-bool crn_counts_visit(crn_trees *trees, const crn_reader *reader, uint32_t lane,
-                      crn_counts_visitor *visit, void *data, bool *whole, crn_error *error)
+bool crn_counts_visit(const crn_trees *trees, uint32_t lane, crn_counts_visitor *visit, void *data,
+                      bool *whole)
 {
     visiting visiting = {trees, visit, data, whole};
-    for (uint32_t group = 0; group <= UINT16_MAX; group++) {
-        crn_bytes bytes;
-        if (!crn_reader_section(reader, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP,
-                                &bytes, error))
+    size_t at = CRN_BELOW(trees->groups, trees->group_count, lane, lane);
+    for (; at < trees->group_count && trees->groups[at].lane == lane; at++) {
+        const crn_bytes *bytes = &trees->groups[at].bytes;
+        if (!bytes->data)
+            *whole = false;
+        else if (!visit_group(&visiting, bytes->data, bytes->size))
             return false;
-        uint64_t size = bytes.size;
-        bool there = size <= trees->left;
-        *whole &= there;
-        trees->left -= there ? size : 0;
-        bool going = !there || visit_group(&visiting, bytes.data, size);
-        crn_free(bytes.data);
-        if (!going)
-            return false;
-        if (!size || !there)
-            break;
     }
     return true;
 }

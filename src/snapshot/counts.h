@@ -10,14 +10,22 @@
 #include "capture/reader.h"
 #include "graph/graph.h"
 
-/* The counter trees of a capture. crn_tree_nodes returns pointers into `bytes`. */
+/* A copy of a group of a lane's counters. */
+typedef struct crn_counts_group {
+    uint32_t lane;
+    crn_bytes bytes; /* data NULL: left out, since the groups together exceed the file */
+} crn_counts_group;
+
+/* The counters and counter trees of a capture. crn_tree_nodes returns pointers into `bytes`. */
 typedef struct crn_trees {
     crn_bytes bytes;
-    uint64_t left; /* bytes of the file that counters may still take: all groups together must not
-                      exceed the file */
+    crn_counts_group *groups; /* sorted by lane */
+    size_t group_count;
 } crn_trees;
 
-bool crn_trees_read(crn_trees *trees, const crn_reader *reader, crn_error *error);
+/* Reads the counters of all lanes, then the trees, since a program makes a tree before the counters
+ * of its nodes. Refreshes the reader of a live capture in between. */
+bool crn_trees_read(crn_trees *trees, crn_reader *reader, crn_error *error);
 void crn_trees_free(crn_trees *trees);
 
 /* Returns the nodes of a tree, each after its parent (`above`), and sets `*count`. Returns NULL if
@@ -31,9 +39,9 @@ typedef bool crn_counts_visitor(void *data, uint32_t record, const crn_disk_node
                                 const uint64_t *counters, uint32_t count);
 
 /* Visits the counters of a lane. At invalid counters, leaves out the rest of their group and sets
- * `*whole` to false. Returns false if the visitor does, or if the file cannot be read. */
-bool crn_counts_visit(crn_trees *trees, const crn_reader *reader, uint32_t lane,
-                      crn_counts_visitor *visit, void *data, bool *whole, crn_error *error);
+ * `*whole` to false. Returns false if the visitor does. */
+bool crn_counts_visit(const crn_trees *trees, uint32_t lane, crn_counts_visitor *visit, void *data,
+                      bool *whole);
 
 /* Adds the nodes with calls, and their parents, to the graph as canonical contexts below `record`.
  * Returns false if out of memory. */

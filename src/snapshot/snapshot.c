@@ -81,6 +81,39 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 
 /* ---- lanes ---- */
 
+/* The header of a lane, as read before the sections of all lanes. */
+typedef struct lane_header {
+    uint32_t number;
+    bool whole;
+    crn_disk_lane disk;
+} lane_header;
+
+typedef struct lane_headers {
+    lane_header *all;
+    size_t count;
+} lane_headers;
+
+static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_error *error)
+{
+    *headers = (lane_headers){0};
+    for (uint32_t number = 0; crn_reader_lane(reader, &number); number++) {
+        if ((headers->count & (headers->count - 1)) == 0) { /* full: its size is a power of two */
+            size_t room = headers->count ? headers->count * 2 : 1;
+            lane_header *all = crn_try_realloc(headers->all, room, sizeof *all);
+            if (!all)
+                return no_memory(error);
+            headers->all = all;
+        }
+        lane_header *header = &headers->all[headers->count++];
+        header->number = number;
+        if (!crn_promises_header(reader, number, &header->disk, &header->whole, error))
+            return false;
+        if (number == UINT32_MAX)
+            break;
+    }
+    return true;
+}
+
 typedef struct lane {
     uint32_t number;
     crn_disk_lane disk; /* the header as read before the sections */
@@ -141,16 +174,13 @@ static void forget_figures(lane *lane, uint64_t records)
 
 /* Reads a lane, with the records that have both a link and a hot record. A lane with a truncated
  * header gets no records. Returns false on an error. */
-static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number, lane *lane,
-                      crn_error *error)
+static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_header *header,
+                      lane *lane, crn_error *error)
 {
-    *lane = (struct lane){.number = number};
-    crn_disk_lane disk;
-    bool whole;
-    if (!crn_promises_header(reader, number, &disk, &whole, error))
-        return false;
-    lane->disk = disk;
-    if (!whole) {
+    uint32_t number = header->number;
+    *lane = (struct lane){.number = number, .disk = header->disk};
+    crn_disk_lane disk = header->disk;
+    if (!header->whole) {
         snapshot->damaged = true;
         return true;
     }
@@ -248,29 +278,26 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
 }
 
 /* Adds the calls of inlined functions, with contexts of paths up to the capture's path limit. */
-static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
-                         crn_trees *trees, crn_error *error)
+static bool merge_counts(crn_snapshot *snapshot, const lane *lane, const crn_trees *trees,
+                         crn_error *error)
 {
     enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* a search for a cycle walks the whole path */ };
     uint32_t limit = snapshot->header.path_limit;
     bool whole = true;
     if (lane->old || !trees->bytes.size || !lane->records.context_count)
         return true;
-    *error = (crn_error){0};
     snapshot->graph.path_limit = limit < PATH_LEAST  ? PATH_LEAST
                                  : limit > PATH_MOST ? PATH_MOST
                                                      : limit;
-    bool added = crn_counts_visit(trees, reader, lane->number, add_counts,
-                                  &(adding){snapshot, lane}, &whole, error);
+    bool added =
+        crn_counts_visit(trees, lane->number, add_counts, &(adding){snapshot, lane}, &whole);
     snapshot->graph.path_limit = UINT32_MAX;
     snapshot->damaged |= !whole;
-    if ((!added && !error->code) || snapshot->graph.full)
-        return no_memory(error);
-    return added;
+    return (added && !snapshot->graph.full) || no_memory(error);
 }
 
 static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *lane,
-                       crn_trees *trees, uint64_t *capacity, crn_error *error)
+                       const crn_trees *trees, uint64_t *capacity, crn_error *error)
 {
     lane->map = crn_try_calloc(lane->records.context_count, sizeof *lane->map);
     if (!lane->map)
@@ -278,13 +305,13 @@ static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *l
     crn_records_merge(&lane->records, &snapshot->graph, lane->map);
     if (snapshot->graph.full)
         return no_memory(error);
-    return merge_counts(snapshot, reader, lane, trees, error) &&
+    return merge_counts(snapshot, lane, trees, error) &&
            merge_columns(snapshot, reader, lane, capacity, error);
 }
 
 /* Merges all lanes into the snapshot's own graph. */
-static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_trees *trees,
-                        crn_error *error)
+static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader,
+                        const lane_headers *headers, const crn_trees *trees, crn_error *error)
 {
     uint64_t capacity[CAIRN_METRIC_MAX] = {0};
     snapshot->graph = (crn_graph){.grow = crn_graph_grow_memory,
@@ -293,15 +320,13 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
                                   .alias_budget = UINT32_MAX};
     if (!crn_graph_open(&snapshot->graph))
         return no_memory(error);
-    for (uint32_t number = 0; crn_reader_lane(reader, &number); number++) {
+    for (size_t i = 0; i < headers->count; i++) {
         lane lane;
-        bool merged = read_lane(snapshot, reader, number, &lane, error) &&
+        bool merged = read_lane(snapshot, reader, &headers->all[i], &lane, error) &&
                       merge_lane(snapshot, reader, &lane, trees, capacity, error);
         free_lane(&lane);
         if (!merged)
             return false;
-        if (number == UINT32_MAX)
-            break;
     }
     for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* lengthens columns for contexts added
                                                          later */
@@ -320,11 +345,11 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
 }
 
 /* Takes the only lane without merging it. */
-static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
+static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_header *header,
                       crn_error *error)
 {
     lane lane;
-    bool taken = read_lane(snapshot, reader, number, &lane, error);
+    bool taken = read_lane(snapshot, reader, header, &lane, error);
     for (uint16_t m = CAIRN_METRIC_CPU; taken && m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
         taken = read_column(snapshot, reader, &lane, m, &bytes, error);
@@ -350,55 +375,58 @@ static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     return true;
 }
 
-static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t generation,
-                 bool indexed, crn_error *error)
+/* Takes the lanes: the only one as it is, unless it needs a graph, several merged. */
+static bool take_lanes(crn_snapshot *snapshot, const crn_reader *reader,
+                       const lane_headers *headers, const crn_trees *trees, bool indexed,
+                       crn_error *error)
 {
+    indexed |= trees->bytes.size > 0; /* contexts of inlined functions need a graph */
+    if (headers->count == 1 && !indexed) {
+        crn_snapshot before = *snapshot;
+        if (!take_lane(snapshot, reader, headers->all, error))
+            return false;
+        if (snapshot->records.context_count)
+            return true;
+        crn_snapshot_free(snapshot); /* the lane has no root: merging makes one */
+        *snapshot = before;
+    }
+    return merge_lanes(snapshot, reader, headers, trees, error);
+}
+
+typedef struct taking {
+    crn_snapshot *snapshot;
+    crn_reader *reader;
+    bool indexed;
+} taking;
+
+/* Reads counters before their trees, the lanes' headers before the chunks of their records, and the
+ * lanes before the tables: see crn_reader_refresh. */
+static bool take(void *data, uint64_t generation, crn_error *error)
+{
+    const taking *taking = data;
+    crn_snapshot *snapshot = taking->snapshot;
+    crn_reader *reader = taking->reader;
+    crn_snapshot_free(snapshot);
     *snapshot = (crn_snapshot){.header = reader->header,
                                .clock_scale = crn_reader_clock_scale(reader),
-                               .truncated = reader->truncated,
-                               .left = reader->file_size};
+                               .truncated = reader->truncated};
     snapshot->header.generation = generation;
     crn_trees trees;
-    if (!crn_trees_read(&trees, reader, error))
-        return false;
-    uint32_t first = 0;
-    bool any = crn_reader_lane(reader, &first);
-    uint32_t second = first + 1;
-    bool one = any && (first == UINT32_MAX || !crn_reader_lane(reader, &second));
-    bool taken = read_tables(snapshot, reader, error);
-    indexed |= trees.bytes.size > 0; /* contexts of inlined functions need a graph */
-    if (taken && one && !indexed) {
-        taken = take_lane(snapshot, reader, first, error);
-        if (taken && snapshot->records.context_count) {
-            crn_trees_free(&trees);
-            return true;
-        }
-    }
-    if (taken && one && !indexed) { /* the lane has no root: merging makes one */
-        crn_trees_free(&trees);
-        crn_snapshot_free(snapshot);
-        return take(snapshot, reader, generation, true, error);
-    }
-    taken = taken && merge_lanes(snapshot, reader, &trees, error);
+    lane_headers headers = {0};
+    bool taken = crn_trees_read(&trees, reader, error) && read_headers(&headers, reader, error) &&
+                 crn_reader_refresh(reader, error);
+    snapshot->left = reader->file_size;
+    taken = taken && take_lanes(snapshot, reader, &headers, &trees, taking->indexed, error) &&
+            crn_reader_refresh(reader, error) && read_tables(snapshot, reader, error);
+    crn_free(headers.all);
     crn_trees_free(&trees);
     if (!taken)
         crn_snapshot_free(snapshot);
     return taken;
 }
 
-/* Reads again if a reset happened meanwhile: figures from before and after must not mix. */
-bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
-                       crn_error *error)
+bool crn_snapshot_take(crn_snapshot *snapshot, crn_reader *reader, bool indexed, crn_error *error)
 {
-    enum { TRIES = 20 };
-    for (int i = 0; i < TRIES; i++) {
-        uint64_t generation = crn_reader_generation(reader);
-        if (!take(snapshot, reader, generation, indexed, error))
-            return false;
-        if (crn_reader_generation(reader) == generation)
-            return true;
-        crn_snapshot_free(snapshot);
-    }
-    return take(snapshot, reader, UINT64_MAX, indexed, error); /* a reset happened each time: all
-                                                                  figures count as 0 */
+    *snapshot = (crn_snapshot){0};
+    return crn_reader_in_generation(reader, take, &(taking){snapshot, reader, indexed}, error);
 }

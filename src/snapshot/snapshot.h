@@ -41,10 +41,9 @@ typedef struct crn_snapshot {
     crn_bytes links, hot; /* sections of the only lane, not merged */
 } crn_snapshot;
 
-/* Reads a capture completely. `indexed`: always merges, so that crn_graph_find works on `graph`.
- * Returns false and sets `*error` on an error. */
-bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
-                       crn_error *error);
+/* Reads a capture completely, and refreshes the reader of a live one. `indexed`: always merges, so
+ * that crn_graph_find works on `graph`. Returns false and sets `*error` on an error. */
+bool crn_snapshot_take(crn_snapshot *snapshot, crn_reader *reader, bool indexed, crn_error *error);
 void crn_snapshot_free(crn_snapshot *snapshot);
 
 /* Free parts of a snapshot early: crn_snapshot_free_links the links and records.contexts,

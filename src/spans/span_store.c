@@ -37,8 +37,8 @@ static bool open_keys(crn_store_opening *opening, crn_capture_texts *texts)
     return true;
 }
 
-/* Reads all lane headers: names, threads, and totals of spans that were lost. */
-static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
+/* Reads all lane headers: threads, offsets of names, and totals of spans that were lost. */
+static bool open_lanes(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
     for (uint32_t number = 0; crn_reader_lane(opening->reader, &number); number++) {
@@ -57,12 +57,12 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
         opening->late += disk.spans_late;
         opening->trees_skipped += disk.trees_skipped;
         uint32_t count = store->lane_count + 1;
-        store->lanes = crn_realloc((void *)store->lanes, count, sizeof *store->lanes);
+        opening->names = crn_realloc(opening->names, count, sizeof *opening->names);
         store->lane_numbers = crn_realloc(store->lane_numbers, count, sizeof *store->lane_numbers);
         store->threads = crn_realloc(store->threads, count, sizeof *store->threads);
         if (count > CRN_LANES_MAX)
             return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
-        store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
+        opening->names[store->lane_count] = disk.name;
         store->threads[store->lane_count] = disk.thread;
         store->lane_numbers[store->lane_count++] = number;
         if (number == UINT32_MAX)
@@ -72,6 +72,21 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
     store->parts = crn_calloc(store->lane_count * (size_t)4, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
     return true;
+}
+
+/* Reads the keys and the names of the lanes, after all that refers to them. */
+static bool open_names(crn_store_opening *opening)
+{
+    crn_span_store *store = opening->store;
+    if (!read_table(opening, CRN_SECTION_STRINGS, &store->strings))
+        return false;
+    crn_capture_texts texts = {.strings = &store->strings, .into = store->texts};
+    bool good = open_keys(opening, &texts);
+    store->lanes = crn_calloc(store->lane_count, sizeof *store->lanes);
+    for (uint32_t lane = 0; lane < store->lane_count; lane++)
+        store->lanes[lane] = crn_capture_text_at(&texts, opening->names[lane]);
+    crn_capture_texts_end(&texts);
+    return good;
 }
 
 /* ---- spans ---- */
@@ -123,9 +138,19 @@ static bool find_details_of(crn_store_opening *opening, uint32_t number)
                                   &its->samples);
 }
 
-/* Finds the details and samples of all lanes. In a live capture copies them, then reads the lists
- * of lanes and chunks again: the program writes a detail after the spans that it names, and a
- * sample after its context, so the new lists have these. */
+/* Refreshes the reader of a live capture. What was read before no more counts as a part of the
+ * file, which may have become shorter by its end. */
+static bool refresh(crn_store_opening *opening)
+{
+    bool live = opening->reader->header.state == CRN_STATE_RECORDING;
+    bool good = crn_reader_refresh(opening->reader, opening->error);
+    if (live)
+        opening->left = opening->reader->file_size;
+    return good;
+}
+
+/* Finds the details and samples of all lanes; in a live capture copies them. The program writes a
+ * detail after the spans that it names, and a sample after its context: see crn_reader_refresh. */
 static bool find_details(crn_store_opening *opening)
 {
     bool good = true;
@@ -134,12 +159,6 @@ static bool find_details(crn_store_opening *opening)
         if (number == UINT32_MAX)
             break;
     }
-    if (!good || opening->mapping)
-        return good;
-    uint64_t copied = opening->reader->file_size - opening->left;
-    good = crn_reader_refresh(opening->reader, opening->error);
-    uint64_t size = opening->reader->file_size;
-    opening->left = size > copied ? size - copied : 0;
     return good;
 }
 
@@ -162,14 +181,10 @@ static bool open_spans(crn_store_opening *opening, uint32_t lane)
 static bool open_store(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
-    crn_bytes *strings = &store->strings;
-    if (!find_details(opening) || !read_table(opening, CRN_SECTION_STRINGS, strings))
-        return false;
+    bool good = find_details(opening) && refresh(opening) && open_lanes(opening) &&
+                refresh(opening) && open_names(opening);
     store->clock_first = opening->reader->header.first.clock;
     store->scale = crn_reader_clock_scale(opening->reader);
-    crn_capture_texts texts = {.strings = strings, .into = store->texts};
-    bool good = open_keys(opening, &texts) && open_lanes(opening, &texts);
-    crn_capture_texts_end(&texts);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++) {
         store->lane_first[lane] = store->count;
         good = open_spans(opening, lane);
@@ -219,11 +234,13 @@ void crn_store_opening_end(crn_store_opening *opening)
         crn_parts_free(&opening->details[i].samples);
     }
     crn_free(opening->details);
+    crn_free(opening->names);
     crn_store_samples_end(opening);
     crn_free(opening->remotes);
     crn_free(opening->cut);
     opening->rings = NULL;
     opening->details = NULL;
+    opening->names = NULL;
     opening->detail_lane_count = 0;
     opening->remotes = NULL;
     opening->cut = NULL;

@@ -28,6 +28,7 @@ typedef struct crn_store_opening {
     uint64_t last; /* latest clock value so far */
     uint32_t piece_room, detail_room, move_room, edge_room, counter_room, event_room, weight_room,
         remote_room, cut_room, detail_lane_room;
+    uint32_t *names;           /* by lane: its name's offset into the strings */
     crn_ring *rings;           /* by lane; empty for a lane without a ring */
     crn_lane_details *details; /* sorted by lane number. The details of a ring are in `rings` */
     uint32_t detail_lane_count;

@@ -241,8 +241,9 @@ static bool read_more(crn_trace *trace, const crn_store_opening *opening)
         if (opening->rings[lane].part_count)
             trace->origins[lane] = crn_span_name_make(store->lane_numbers[lane],
                                                       crn_ring_place(&opening->rings[lane]));
-    return good && crn_trace_histograms_load(trace, opening->reader, store->lane_numbers,
-                                             store->scale, opening->error);
+    crn_histogram_source source = {opening->reader, store->lane_numbers, store->scale,
+                                   store->key_count};
+    return good && crn_trace_histograms_load(trace, &source, opening->error);
 }
 
 /* Completes the trace: ends open spans, links remote parents, cuts cycles of parents, and charges

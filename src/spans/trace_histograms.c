@@ -46,31 +46,66 @@ static double unit_of(const crn_disk_lane *disk, double scale)
     return unit > 1e-3 && unit < 1e3 ? unit : scale;
 }
 
-bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const uint32_t *numbers,
-                               double scale, crn_error *error)
+typedef struct loading {
+    crn_trace *trace;
+    const crn_histogram_source *from;
+    uint64_t generation;
+    uint64_t left; /* bytes that the remaining lanes may have, as no two share bytes */
+} loading;
+
+/* Returns true for a histogram by a key that a live capture got after its keys were read. */
+static bool is_later(const crn_histogram_source *from, const crn_disk_histogram *disk)
 {
-    uint64_t left = reader->file_size; /* no two lanes share bytes */
-    for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
-        crn_disk_lane header;
-        crn_bytes bytes;
-        if (!read_header(reader, numbers[lane], &header, error))
-            return false;
-        if (header.generation != reader->header.generation) /* the lane lags behind a reset */
+    return from->reader->header.state == CRN_STATE_RECORDING && disk->kind != CRN_HISTOGRAM_BLOCK &&
+           disk->key >= from->key_count;
+}
+
+static bool load_lane(loading *loading, uint32_t lane, crn_error *error)
+{
+    const crn_histogram_source *from = loading->from;
+    crn_disk_lane header;
+    crn_bytes bytes;
+    if (!read_header(from->reader, from->numbers[lane], &header, error))
+        return false;
+    if (header.generation != loading->generation) /* the lane lags behind a reset */
+        return true;
+    loading->trace->histograms_dropped += header.histograms_dropped;
+    if (!crn_reader_section(from->reader, CRN_SECTION_HISTOGRAMS, from->numbers[lane], 0,
+                            loading->left, &bytes, error))
+        return false;
+    loading->left -= bytes.size;
+    const crn_disk_histogram *disk = (const crn_disk_histogram *)(const void *)bytes.data;
+    for (uint64_t i = 0; i < bytes.size / sizeof *disk && disk[i].state; i++) {
+        if (is_later(from, &disk[i]))
             continue;
-        trace->histograms_dropped += header.histograms_dropped;
-        if (!crn_reader_section(reader, CRN_SECTION_HISTOGRAMS, numbers[lane], 0, left, &bytes,
-                                error))
-            return false;
-        left -= bytes.size;
-        const crn_disk_histogram *disk = (const crn_disk_histogram *)(const void *)bytes.data;
-        for (uint64_t i = 0; i < bytes.size / sizeof *disk && disk[i].state; i++) {
-            crn_trace_histogram *histogram = append(trace, &disk[i]);
-            histogram->lane = lane;
-            histogram->unit = unit_of(&header, scale);
-        }
-        crn_free(bytes.data);
+        crn_trace_histogram *histogram = append(loading->trace, &disk[i]);
+        histogram->lane = lane;
+        histogram->unit = unit_of(&header, from->scale);
     }
+    crn_free(bytes.data);
     return true;
+}
+
+static bool load(void *data, uint64_t generation, crn_error *error)
+{
+    loading *loading = data;
+    crn_trace *trace = loading->trace;
+    crn_trace_histograms_free(trace);
+    trace->histograms = NULL;
+    trace->histogram_count = 0;
+    trace->histograms_dropped = 0;
+    loading->generation = generation;
+    loading->left = loading->from->reader->file_size;
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        if (!load_lane(loading, lane, error))
+            return false;
+    return true;
+}
+
+bool crn_trace_histograms_load(crn_trace *trace, const crn_histogram_source *from, crn_error *error)
+{
+    return crn_reader_in_generation(from->reader, load, &(loading){.trace = trace, .from = from},
+                                    error);
 }
 
 /* ---- merge ---- */

@@ -10,10 +10,17 @@
 #include "spans/save.h"
 #include "spans/trace.h"
 
-/* Loads the histograms of all lanes. `numbers` has the lanes' numbers in the capture, `scale` is ns
- * per unit of its clock. */
-bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const uint32_t *numbers,
-                               double scale, crn_error *error);
+/* The capture that histograms are loaded from. */
+typedef struct crn_histogram_source {
+    const crn_reader *reader;
+    const uint32_t *numbers; /* by lane: its number in the capture */
+    double scale;            /* ns per unit of its clock */
+    uint32_t key_count;      /* keys that were read from it */
+} crn_histogram_source;
+
+/* Loads the histograms of all lanes. */
+bool crn_trace_histograms_load(crn_trace *trace, const crn_histogram_source *from,
+                               crn_error *error);
 void crn_trace_histograms_free(crn_trace *trace);
 
 /* Adds the histograms of `from`; `lane` is added to their lanes. `keys` maps the keys of `from` to
