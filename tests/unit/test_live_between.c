@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cairn/host.h>
 #include <cairn/span.h>
@@ -70,7 +71,7 @@ ssize_t __wrap_pread64(int file, void *bytes, size_t size, off_t offset)
 
 /* ---- programs ---- */
 
-enum { MOMENTS = 16, CALLS = 100 };
+enum { MOMENTS = 16, CALLS = 100, LONG_US = 50000 };
 
 typedef struct program {
     setup opened;
@@ -193,6 +194,21 @@ static void reset(void *data)
     call(program->opened.strand, 1);
 }
 
+/* Lets time pass that the lane has not charged. */
+static void wait_a_while(void *data)
+{
+    program *program = data;
+    call(program->opened.strand, 1);
+    usleep(LONG_US);
+    crn_profile_moment(program->opened.profile);
+}
+
+/* Charges all time up to now. */
+static void charge(void *data)
+{
+    call(((program *)data)->opened.strand, 1);
+}
+
 static void note_moments(void *data)
 {
     program *program = data;
@@ -215,6 +231,7 @@ static program begin(uint32_t blocks, uint32_t more)
     cairn_options options = span_options(scratch_path(program.path, "live.cairn"));
     scratch_path(program.copy, "copy.cairn");
     options.span_histograms = true;
+    options.wall = CAIRN_WALL_EXACT;
     program.opened = setup_open(&options, 0);
     add_blocks(&program, blocks);
     for (uint32_t b = 1; b <= blocks; b++)
@@ -283,6 +300,20 @@ static void look_at_lanes(program *program)
     if (calls >= CALLS / 2)
         assert_true(calls >= program->count);
     program->count = calls;
+}
+
+/* A lane's time is at most the time since the begin, of which it charges a part meanwhile. */
+static void look_at_time(program *program)
+{
+    crn_lanes lanes;
+    crn_error error = {0};
+    if (!crn_lanes_load(&lanes, program->path, &error))
+        fail_msg("%s", error.message);
+    const crn_disk_header *header = program->opened.profile->capture.header;
+    uint64_t most = crn_clock_monotonic() - header->first.monotonic_ns;
+    assert_int_equal(lanes.count, 1);
+    assert_true(lanes.lanes[0].wall <= most + most / 10);
+    crn_lanes_free(&lanes);
 }
 
 static void check_trace(const crn_trace *trace)
@@ -443,6 +474,12 @@ static void lanes_are_reset_at_once(void **state)
     at_each_moment(3, 0, call_often, reset, look_at_lanes);
 }
 
+static void no_time_counts_twice(void **state)
+{
+    (void)state;
+    at_each_moment(3, 0, wait_a_while, charge, look_at_time);
+}
+
 static void a_moment_is_whole(void **state)
 {
     (void)state;
@@ -467,6 +504,7 @@ int main(void)
         cmocka_unit_test(spans_appear_with_their_names),
         cmocka_unit_test(a_copy_is_of_one_moment),
         cmocka_unit_test(lanes_are_reset_at_once),
+        cmocka_unit_test(no_time_counts_twice),
         cmocka_unit_test(a_moment_is_whole),
         cmocka_unit_test(the_end_cuts_nothing_off),
     };
