@@ -12,6 +12,13 @@ enum { FRAME = sizeof(uint32_t) };
 
 /* ---- holding the strand ---- */
 
+static inline void give_back(cairn_priv_strand *strand)
+{
+    __asm__ volatile("" ::: "memory");
+    cairn_priv_thread_strand = (cairn_strand *)strand;
+    crn_site_end_hold();
+}
+
 /* Takes the strand as crn_site_hold does, but returns NULL also where that would do more: block
  * signals, follow a new period, or later set the row (--lean). Nothing changes errno until
  * `release`. */
@@ -25,14 +32,15 @@ static inline cairn_priv_strand *hold(void)
     crn_site_held.busy = true;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
-    return strand;
+    if (!crn_site_is_behind())
+        return strand;
+    give_back(strand);
+    return NULL;
 }
 
 static inline crn_exact release(cairn_priv_strand *strand, uint64_t result, bool done)
 {
-    __asm__ volatile("" ::: "memory");
-    cairn_priv_thread_strand = (cairn_strand *)strand;
-    crn_site_end_hold();
+    give_back(strand);
     return (crn_exact){result, done};
 }
 

@@ -31,6 +31,9 @@ void crn_site_expect_jumps(void)
         crn_site_block_when_held();
 }
 
+/* From where `busy` is set, signals wait, so there it looks once more for the end of the period: a
+ * handler that ran before may have been entered in the period, and not left in it. What the handler
+ * has interrupted would count below it. */
 cairn_strand *crn_site_hold(void)
 {
     if (crn_site_held.busy)
@@ -56,7 +59,10 @@ cairn_strand *crn_site_hold(void)
         crn_site_held.blocked = true;
     }
     crn_site_held.error = error;
-    return strand;
+    if (__builtin_expect(!crn_site_is_behind(), 1))
+        return strand;
+    crn_site_release(strand);
+    return NULL;
 }
 
 void (*crn_site_follow_row)(cairn_priv_strand *strand);

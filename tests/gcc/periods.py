@@ -217,6 +217,48 @@ def libraries():
     assert [calls_by_path(name) for name in periods()] == [{"in_library": 2}], periods()
 
 
+INTERRUPTED = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include "%s"
+static volatile int sink, asks;
+__attribute__((noipa)) void interrupted(void) { sink++; }
+__attribute__((noipa)) void handled(int number) { raise(SIGUSR2); sink += number; }
+/* The runtime calls it while it begins a period, so the signal comes when it has begun. */
+SKIPPED char *secure_getenv(const char *name) {
+    if (asks) {
+        asks = 0;
+        raise(SIGUSR1);
+    }
+    return getenv(name);
+}
+int main(void) {
+    char path[64];
+    signal(SIGUSR1, handled);
+    raise(SIGUSR2);
+    asks = 1;
+    interrupted();
+    snprintf(path, sizeof path, "x.%%d.1.cairn", (int)getpid());
+    while (access(path, F_OK) != 0)
+        usleep(100);
+    return 0;
+}
+"""
+
+
+@case("a handler ends the period: what it interrupted is not below it")
+def ends_in_handler():
+    with open("interrupted.c", "w", encoding="utf-8") as file:
+        file.write("#define SKIPPED __attribute__((no_instrument_function))\n" +
+                   INTERRUPTED % os.path.join(base.PROGRAMS, "period.h"))
+    for options in (["-O2"], ["-O0"], ["-O2", "-static"]):
+        run(CAIRN, "cc", *options, "--standby", "interrupted.c", "-o", "interrupted")
+        for clock in ({}, EXACT):
+            clean()
+            run("./interrupted", **SWITCHED, **clock)
+            assert [calls_by_path(name) for name in periods()] == [{"handled": 1}], (options, clock)
+
+
 # ---- cairn attach ----
 
 
