@@ -59,15 +59,38 @@ static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metr
         c->error = (cairn_error)error.code;
 }
 
-static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
+static void copy_cpu(copying *c, uint32_t lane, const crn_disk_lane *disk)
 {
-    for (uint16_t m = CAIRN_METRIC_CPU; m < (uint16_t)CAIRN_METRIC_MAX; m++) {
-        crn_bytes column = take(c, CRN_SECTION_COLUMN, lane, m, disk->used * sizeof(uint64_t));
-        if (m == CAIRN_METRIC_CPU)
-            pay(c, lane, disk, m, (uint64_t *)column.data, 1, column.size / sizeof(uint64_t));
-        put(c, CRN_SECTION_COLUMN, lane, m, column.data, column.size);
-        crn_free(column.data);
-    }
+    cairn_metric m = CAIRN_METRIC_CPU;
+    crn_bytes column =
+        take(c, CRN_SECTION_COLUMN, lane, (uint16_t)m, disk->used * sizeof(uint64_t));
+    pay(c, lane, disk, m, (uint64_t *)column.data, 1, column.size / sizeof(uint64_t));
+    put(c, CRN_SECTION_COLUMN, lane, (uint16_t)m, column.data, column.size);
+    crn_free(column.data);
+}
+
+/* Returns true if the lane has carried out the last reset. */
+static bool is_of_generation(copying *c, uint32_t lane)
+{
+    uint64_t generation;
+    crn_error error;
+    return crn_reader_word(&c->reader, CRN_SECTION_LANE, lane, 0,
+                           offsetof(crn_disk_lane, generation), &generation, &error) &&
+           generation == c->generation;
+}
+
+/* Copies the columns of the host's metrics, the last metric first and each of all lanes, so that
+ * nothing is freed that was not allocated: see snapshot/snapshot.c. */
+static void copy_columns(copying *c)
+{
+    for (cairn_metric m = CAIRN_METRIC_MAX; m-- > CAIRN_METRIC_USER;)
+        for (uint32_t lane = 0; !c->error && crn_reader_lane(&c->reader, &lane); lane++) {
+            if (!is_of_generation(c, lane))
+                continue;
+            crn_bytes column = take(c, CRN_SECTION_COLUMN, lane, (uint16_t)m, UINT64_MAX);
+            put(c, CRN_SECTION_COLUMN, lane, (uint16_t)m, column.data, column.size);
+            crn_free(column.data);
+        }
 }
 
 /* Sets the copied figures to 0, of a lane that has not carried out the last reset yet. */
@@ -164,7 +187,7 @@ static void copy_lane(copying *c, uint32_t lane)
         put(c, CRN_SECTION_LANE, lane, 0, links.data, sizeof disk + disk.used * sizeof(crn_link));
         put(c, CRN_SECTION_RECORDS, lane, 0, records.data, disk.used * sizeof(cairn_priv_record));
         if (!old)
-            copy_columns(c, lane, &disk);
+            copy_cpu(c, lane, &disk);
         copy_stream(c, CRN_SECTION_SPANS, lane);
         copy_stream(c, CRN_SECTION_SPAN_RING, lane);
         copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
@@ -186,6 +209,7 @@ static void copy_lanes(copying *c)
         copy_stream(c, CRN_SECTION_DETAILS, lane);
     if (c->error || !read_trees(c))
         return;
+    copy_columns(c);
     for (uint32_t lane = 0; !c->error && crn_reader_lane(&c->reader, &lane); lane++)
         copy_lane(c, lane);
 }

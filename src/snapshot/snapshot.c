@@ -81,17 +81,37 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 
 /* ---- lanes ---- */
 
+/* A copy of a lane's column. */
+typedef struct column {
+    struct column *next;
+    cairn_metric metric;
+    crn_bytes bytes;
+} column;
+
 /* The header of a lane, as read before the sections of all lanes. */
 typedef struct lane_header {
     uint32_t number;
     bool whole;
     crn_disk_lane disk;
+    column *columns; /* of the host's metrics, in a live capture */
 } lane_header;
 
 typedef struct lane_headers {
     lane_header *all;
     size_t count;
+    bool copied; /* the columns are copied */
 } lane_headers;
+
+static void free_headers(lane_headers *headers)
+{
+    for (size_t i = 0; i < headers->count; i++)
+        for (column *next, *at = headers->all[i].columns; at; at = next) {
+            next = at->next;
+            crn_free(at->bytes.data);
+            crn_free(at);
+        }
+    crn_free(headers->all);
+}
 
 static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_error *error)
 {
@@ -105,7 +125,7 @@ static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_er
             headers->all = all;
         }
         lane_header *header = &headers->all[headers->count++];
-        header->number = number;
+        *header = (lane_header){.number = number};
         if (!crn_promises_header(reader, number, &header->disk, &header->whole, error))
             return false;
         if (number == UINT32_MAX)
@@ -114,7 +134,41 @@ static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_er
     return true;
 }
 
+static bool copy_column(crn_snapshot *snapshot, const crn_reader *reader, lane_header *header,
+                        cairn_metric metric, crn_error *error)
+{
+    column *made = crn_try_calloc(1, sizeof *made);
+    if (!made)
+        return no_memory(error);
+    made->metric = metric;
+    made->next = header->columns;
+    header->columns = made;
+    uint64_t used = header->disk.used < UINT32_MAX ? header->disk.used : UINT32_MAX;
+    return crn_reader_lane_section(reader, CRN_SECTION_COLUMN, header->number, (uint16_t)metric,
+                                   used * sizeof(uint64_t), &snapshot->left, &made->bytes, error);
+}
+
+/* Copies the columns of the host's metrics of a live capture, of the metrics that were added last
+ * first. A host adds a metric after those that it is a part of: what is freed after what is
+ * allocated. Allocations of a lane may be freed in another, so a metric is read of all lanes before
+ * the next. */
+static bool copy_columns(crn_snapshot *snapshot, const crn_reader *reader, lane_headers *headers,
+                         crn_error *error)
+{
+    headers->copied = reader->header.state == CRN_STATE_RECORDING;
+    for (cairn_metric m = CAIRN_METRIC_MAX; headers->copied && m-- > CAIRN_METRIC_USER;)
+        for (size_t i = 0; i < headers->count; i++) {
+            lane_header *header = &headers->all[i];
+            if (crn_reader_size(reader, CRN_SECTION_COLUMN, header->number, (uint16_t)m) &&
+                !copy_column(snapshot, reader, header, m, error))
+                return false;
+        }
+    return true;
+}
+
 typedef struct lane {
+    column *columns; /* as in lane_header */
+    bool copied;     /* all columns of the host's metrics are there */
     uint32_t number;
     crn_disk_lane disk; /* the header as read before the sections */
     bool old; /* the lane has an older generation than the capture: its figures count as 0 */
@@ -174,11 +228,15 @@ static void forget_figures(lane *lane, uint64_t records)
 
 /* Reads a lane, with the records that have both a link and a hot record. A lane with a truncated
  * header gets no records. Returns false on an error. */
-static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_header *header,
-                      lane *lane, crn_error *error)
+static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_headers *headers,
+                      size_t index, lane *lane, crn_error *error)
 {
+    const lane_header *header = &headers->all[index];
     uint32_t number = header->number;
-    *lane = (struct lane){.number = number, .disk = header->disk};
+    *lane = (struct lane){.number = number,
+                          .disk = header->disk,
+                          .columns = header->columns,
+                          .copied = headers->copied};
     crn_disk_lane disk = header->disk;
     if (!header->whole) {
         snapshot->damaged = true;
@@ -212,6 +270,18 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const la
     return true;
 }
 
+/* Moves a column's copy, as far as the lane has records. */
+static void take_copy(const lane *lane, cairn_metric metric, crn_bytes *bytes)
+{
+    for (column *at = lane->columns; at; at = at->next)
+        if (at->metric == metric) {
+            *bytes = at->bytes;
+            at->bytes = (crn_bytes){0};
+        }
+    uint64_t most = lane->records.used * sizeof(uint64_t);
+    bytes->size = bytes->size < most ? bytes->size : most;
+}
+
 /* Reads a metric column of a lane, by record; empty if the lane lacks it. */
 static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                         uint16_t metric, crn_bytes *bytes, crn_error *error)
@@ -219,6 +289,10 @@ static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const 
     *bytes = (crn_bytes){0};
     if (lane->old)
         return true;
+    if (lane->copied && metric >= CAIRN_METRIC_USER) {
+        take_copy(lane, metric, bytes);
+        return true;
+    }
     if (!crn_reader_lane_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
                                  lane->records.used * sizeof(uint64_t), &snapshot->left, bytes,
                                  error))
@@ -322,7 +396,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader,
         return no_memory(error);
     for (size_t i = 0; i < headers->count; i++) {
         lane lane;
-        bool merged = read_lane(snapshot, reader, &headers->all[i], &lane, error) &&
+        bool merged = read_lane(snapshot, reader, headers, i, &lane, error) &&
                       merge_lane(snapshot, reader, &lane, trees, capacity, error);
         free_lane(&lane);
         if (!merged)
@@ -345,11 +419,11 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader,
 }
 
 /* Takes the only lane without merging it. */
-static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_header *header,
+static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_headers *headers,
                       crn_error *error)
 {
     lane lane;
-    bool taken = read_lane(snapshot, reader, header, &lane, error);
+    bool taken = read_lane(snapshot, reader, headers, 0, &lane, error);
     for (uint16_t m = CAIRN_METRIC_CPU; taken && m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
         taken = read_column(snapshot, reader, &lane, m, &bytes, error);
@@ -383,7 +457,7 @@ static bool take_lanes(crn_snapshot *snapshot, const crn_reader *reader,
     indexed |= trees->bytes.size > 0; /* contexts of inlined functions need a graph */
     if (headers->count == 1 && !indexed) {
         crn_snapshot before = *snapshot;
-        if (!take_lane(snapshot, reader, headers->all, error))
+        if (!take_lane(snapshot, reader, headers, error))
             return false;
         if (snapshot->records.context_count)
             return true;
@@ -416,9 +490,10 @@ static bool take(void *data, uint64_t generation, crn_error *error)
     bool taken = crn_trees_read(&trees, reader, error) && read_headers(&headers, reader, error) &&
                  crn_reader_refresh(reader, error);
     snapshot->left = reader->file_size;
-    taken = taken && take_lanes(snapshot, reader, &headers, &trees, taking->indexed, error) &&
+    taken = taken && copy_columns(snapshot, reader, &headers, error) &&
+            take_lanes(snapshot, reader, &headers, &trees, taking->indexed, error) &&
             crn_reader_refresh(reader, error) && read_tables(snapshot, reader, error);
-    crn_free(headers.all);
+    free_headers(&headers);
     crn_trees_free(&trees);
     if (!taken)
         crn_snapshot_free(snapshot);

@@ -13,6 +13,8 @@
 
 #include "capture/reader.h"
 #include "profile/lanes.h"
+#include "profile/live.h"
+#include "profile/metric.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
 #include "runtime/runtime.h"
@@ -79,6 +81,8 @@ typedef struct program {
     uint32_t blocks; /* so far */
     uint32_t more;   /* blocks that a step adds */
     uint32_t steps;
+    cairn_strand *other;
+    cairn_metric memory[4];
     crn_profile *last; /* as the last look found it */
     uint64_t count;    /* likewise: calls of all lanes, or spans in histograms */
     crn_disk_moment noted[MOMENTS];
@@ -220,6 +224,22 @@ static void note_moments(void *data)
     }
 }
 
+/* One lane allocates, and the other frees. */
+static void add_memory(void *data)
+{
+    program *program = data;
+    if (!program->other) {
+        static const char *const names[] = {CRN_ALLOC_BYTES, CRN_ALLOC_OBJECTS, CRN_FREED_BYTES,
+                                            CRN_FREED_OBJECTS};
+        for (int m = 0; m < 4; m++)
+            program->memory[m] = cairn_metric_add(program->opened.profile, names[m],
+                                                  m % 2 ? "count" : CRN_UNIT_BYTES);
+        program->other = cairn_strand_open(cairn_lane_open(program->opened.profile, "other"));
+    }
+    for (int m = 0; m < 4; m++)
+        cairn_charge(m < 2 ? program->opened.strand : program->other, program->memory[m], 64);
+}
+
 static void close_program(void *data)
 {
     setup_close(&((program *)data)->opened);
@@ -282,6 +302,25 @@ static void look_at_profile(program *program)
         assert_grown(program->last, profile);
     crn_profile_free(program->last);
     program->last = profile;
+}
+
+static void check_memory(const char *path)
+{
+    crn_profile *profile = recorded_profile(path);
+    crn_live_derive(profile);
+    assert_no_warnings(profile);
+    crn_profile_free(profile);
+}
+
+static void look_at_memory(program *program)
+{
+    check_memory(program->path);
+}
+
+static void look_at_copied_memory(program *program)
+{
+    assert_int_equal(cairn_profile_snapshot(program->opened.profile, program->copy), CAIRN_OK);
+    check_memory(program->copy);
 }
 
 /* A reset sets the calls of all lanes to 0 at once. */
@@ -468,6 +507,13 @@ static void a_copy_is_of_one_moment(void **state)
     at_each_moment(3, 400, add_spans, add_spans, look_at_copy);
 }
 
+static void nothing_is_freed_before_it_is_allocated(void **state)
+{
+    (void)state;
+    at_each_moment(3, 0, add_memory, add_memory, look_at_memory);
+    at_each_moment(3, 0, add_memory, add_memory, look_at_copied_memory);
+}
+
 static void lanes_are_reset_at_once(void **state)
 {
     (void)state;
@@ -503,6 +549,7 @@ int main(void)
         cmocka_unit_test(counts_appear_with_their_trees),
         cmocka_unit_test(spans_appear_with_their_names),
         cmocka_unit_test(a_copy_is_of_one_moment),
+        cmocka_unit_test(nothing_is_freed_before_it_is_allocated),
         cmocka_unit_test(lanes_are_reset_at_once),
         cmocka_unit_test(no_time_counts_twice),
         cmocka_unit_test(a_moment_is_whole),
