@@ -475,15 +475,15 @@ static void no_block_goes(void **state)
 static void contexts_appear_with_their_blocks(void **state)
 {
     (void)state;
-    for (uint32_t blocks = 1; blocks < 200; blocks = blocks * 3 / 2 + 1)
-        for (uint32_t more = 1; more < 100; more *= 8)
-            in_each_read(blocks, more, add_contexts, look_at_profile);
+    for (uint32_t blocks = 1; blocks < 200; blocks *= 3)
+        at_each_moment(blocks, 8, add_contexts, add_contexts, look_at_profile);
+    in_each_read(20, 2, add_contexts, look_at_profile);
 }
 
 static void counts_appear_with_their_trees(void **state)
 {
     (void)state;
-    in_each_read(3, 0, add_counts, look_at_profile);
+    at_each_moment(3, 0, add_counts, add_counts, look_at_profile);
     at_each_moment(3, 0, add_counts, add_counts, look_at_lanes);
     at_each_moment(3, 0, add_counts, add_counts, look_at_copy);
 }
@@ -491,7 +491,7 @@ static void counts_appear_with_their_trees(void **state)
 static void spans_appear_with_their_names(void **state)
 {
     (void)state;
-    for (uint32_t more = 2; more < 1000; more *= 8) {
+    for (uint32_t more = 2; more < 1000; more *= 20) {
         at_each_moment(3, more, add_spans, add_spans, look_at_spans);
         at_each_moment(3, more, add_spans, add_spans, look_at_lanes);
         at_each_moment(3, more, add_spans, add_spans, look_at_histograms);
