@@ -59,8 +59,8 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_SAVED_CALLER)};
 
 /* Loads the site's inline cache entry into %3, and the address of the lane's records into %2. */
-#define READ_CACHE_ENTRY(inline_cache, strand)                                                     \
-    CRN_TEXT(CRN_CACHE_LOOK_UP(%%esp, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
+#define READ_CACHE_ENTRY(inline_cache, strand, current)                                            \
+    CRN_TEXT(CRN_CACHE_LOOK_UP(current, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
     "movq " CRN_AT_BASE "(" #strand "), %2\n\t"
 /* Label 5: after a tail call, loads the caller from the end of the strand's stack, where the tail
  * call stored it. Continues at label 6. */
@@ -77,7 +77,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "# cairn enter\n\t"                                                                            \
     STRAND_OR(none, "%1")                                                                          \
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"                                                          \
-    READ_CACHE_ENTRY(%5, %1)                                                                       \
+    READ_CACHE_ENTRY(%5, %1, %k0)                                                                       \
     "cmpl %k0, %k3\n\t"                                                                            \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %3\n\t"                                                                             \
@@ -117,7 +117,7 @@ static const char standby_enter_leaf_text[] =
 static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
-    READ_CACHE_ENTRY(%5, %0)
+    READ_CACHE_ENTRY(%5, %0, %k1)
     "cmpl %k1, %k3\n\t"
     "je 3f\n\t"
     "leaq %4, %%rax\n\t"

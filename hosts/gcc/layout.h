@@ -55,23 +55,25 @@
 #define CRN_EDGE_BLOCK 4
 #define CRN_EDGE_CALLEE 12
 
-/* A block's inline cache has 32 entries of 8 bytes: caller's and callee's node offset. The index of
- * an entry is the upper five bits of (stack pointer * FACTOR mod 2^32). */
-#define CRN_INLINE_CACHE_FACTOR 0x9e3779b1
-#define CRN_INLINE_CACHE_SHIFT 27
-#define CRN_INLINE_CACHE_SIZE 256
+#define CRN_EDGE_FACTOR 0x9e3779b1
+
+/* A block's inline cache has 64 entries of 8 bytes: caller's and callee's node offset. The index of
+ * an entry is the caller's node offset modulo 64: consecutive contexts have different entries,
+ * because the size of a record in words is odd. */
+#define CRN_INLINE_CACHE_MASK 63
+#define CRN_INLINE_CACHE_SIZE 512
 
 /* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. Arguments are registers;
  * `entry32` and `cache32` name the lower halves of `entry` and `cache`. Names after a $ are in
  * parentheses, because C++ would take the $ for a part of the name. */
 /* clang-format off */
-#define CRN_CACHE_INDEX(stack, index)                                                              \
-    imull $(CRN_INLINE_CACHE_FACTOR), stack, index; shrl $(CRN_INLINE_CACHE_SHIFT), index
-/* Loads the inline cache's entry for the stack pointer `stack` into `entry`: the caller's node
+#define CRN_CACHE_INDEX(current, index)                                                            \
+    movl current, index; andl $(CRN_INLINE_CACHE_MASK), index
+/* Loads the inline cache's entry for the current context `current` into `entry`: the caller's node
  * offset into its lower half, the callee's into the upper. One load does this, because a signal
  * handler may change the entry. `place`: the site's inline_cache, in memory. Clobbers `cache`. */
-#define CRN_CACHE_LOOK_UP(stack, place, strand, entry32, entry, cache32, cache)                    \
-    CRN_CACHE_INDEX(stack, entry32);                                                               \
+#define CRN_CACHE_LOOK_UP(current, place, strand, entry32, entry, cache32, cache)                  \
+    CRN_CACHE_INDEX(current, entry32);                                                             \
     movl place, cache32;                                                                           \
     addq CRN_STRAND_INLINE_CACHE(strand), cache;                                                   \
     movq (cache, entry, 8), entry

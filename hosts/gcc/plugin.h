@@ -203,14 +203,14 @@ void crn_storage_end(void);
 #define CRN_AT_HOST_COUNTERS_END CRN_TEXT(CRN_LANE_HOST_COUNTERS_END)
 
 /* The names of the stubs (stub.cc), with the version of each. */
-#define CRN_STUB_ENTER "cairn_priv_stub_2_enter_guarded"
-#define CRN_STUB_ENTER_SAVED_CALLER "cairn_priv_stub_3_enter_saved_caller"
+#define CRN_STUB_ENTER "cairn_priv_stub_3_enter_guarded"
+#define CRN_STUB_ENTER_SAVED_CALLER "cairn_priv_stub_4_enter_saved_caller"
 /* --standby: the same for threads that may have no strand yet. The first loads the strand itself,
  * while CRN_STUB_ENTER takes it in %rax. */
-#define CRN_STUB_ENTER_STANDBY "cairn_priv_stub_1_enter_guarded_standby"
-#define CRN_STUB_ENTER_SAVED_CALLER_STANDBY "cairn_priv_stub_1_enter_saved_caller_standby"
+#define CRN_STUB_ENTER_STANDBY "cairn_priv_stub_2_enter_guarded_standby"
+#define CRN_STUB_ENTER_SAVED_CALLER_STANDBY "cairn_priv_stub_2_enter_saved_caller_standby"
 /* Does the same, and takes the site from the instruction behind the call (emit.cc). */
-#define CRN_STUB_ENTER_SITE_BEHIND "cairn_priv_stub_1_enter_site_behind"
+#define CRN_STUB_ENTER_SITE_BEHIND "cairn_priv_stub_2_enter_site_behind"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail_guarded"
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"

@@ -29,7 +29,7 @@
     "\tmovq " CRN_AT_TOP "(%rax), %r10\n"                                                          \
     "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"                                                         \
     "\tjae 2f\n"                                                                                   \
-    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%esp, CRN_SITE_INLINE_CACHE(%r11), %rax, %r8d, %r8, %r9d, %r9)) "\n" \
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(CRN_STRAND_CURRENT(%rax), CRN_SITE_INLINE_CACHE(%r11), %rax, %r8d, %r8, %r9d, %r9)) "\n" \
     "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
     "\tjne 2f\n"                                                                                   \
     "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
@@ -59,8 +59,7 @@
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
     "\ttestq %r11, %r11\n"                                                                         \
     "\tje " none "f\n"                                                                             \
-    "\tleaq 8(%rsp), %r10\n"                                                                       \
-    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%r10d, CRN_SITE_INLINE_CACHE(%rax), %r11, %r10d, %r10, %r9d, %r9)) "\n" \
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(CRN_STRAND_CURRENT(%r11), CRN_SITE_INLINE_CACHE(%rax), %r11, %r10d, %r10, %r9d, %r9)) "\n" \
     "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"                                                       \
     "\tcmpl %r9d, %r10d\n"                                                                         \
     "\tjne 2f\n"                                                                                   \

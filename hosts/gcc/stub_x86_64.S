@@ -181,7 +181,7 @@
  * callee; %e\from: the current node offset; %\lane: the lane. Returns the entry's address in
  * %r\entry; clobbers %r9. Goes to label 2 if the edge is not there, as for a new site. */
         .macro look_up_edge from lane entry
-        imull   $CRN_INLINE_CACHE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
+        imull   $CRN_EDGE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
         addl    %e\from, %e\entry
         andq    CRN_LANE_EDGE_CACHE_MASK(%\lane), %r\entry
         shlq    $CRN_EDGE_SHIFT, %r\entry
@@ -235,17 +235,14 @@
 /* Makes a function that enters a crn_packed_site after a miss in the inline cache, if nothing is
  * pending and another cache has the callee. It stores the edge in the inline cache. If `pushed`, it
  * pushes the frame with a guard and returns the height. Otherwise it returns the caller's node
- * offset, plus the graph's tag if `tagged`. `above`: how many bytes higher the stack pointer was
- * when the inline cache was looked up, apart from what this function has pushed. `slowly`: as for
- * end_enter. */
-        .macro enter_known name pushed tagged above slowly
+ * offset, plus the graph's tag if `tagged`. `slowly`: as for end_enter. */
+        .macro enter_known name pushed tagged slowly
         begin_enter \name
         movq    CRN_STRAND_LANE(%rdi), %rsi
         movq    CRN_STRAND_CURRENT(%rdi), %rcx
         movq    CRN_LANE_BASE(%rsi), %r8
         look_up_block
-        leaq    (48 + \above)(%rsp), %r9
-        CRN_CACHE_INDEX(%r9d, %r9d)
+        CRN_CACHE_INDEX(%ecx, %r9d)
         shll    $3, %r9d
         addl    CRN_SITE_INLINE_CACHE(%rax), %r9d
         cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* below: block 0, which has no inline cache */
@@ -280,9 +277,9 @@
         end_enter \name, \slowly
         .endm
 
-        enter_known cairn_priv_site_enter_guarded, 1, 0, 0, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_saved_caller, 0, 1, 8, site_enter_saved_caller_all
-        enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
+        enter_known cairn_priv_site_enter_guarded, 1, 0, site_enter_guarded_all
+        enter_known cairn_priv_site_enter_saved_caller, 0, 1, site_enter_saved_caller_all
+        enter_known cairn_priv_site_enter_leaf, 0, 0, site_enter_leaf_all
 
 /* Makes a function that calls \c_function with %rax and %r11 as arguments, returns its result in
  * %rax, and preserves all other registers. If \exact is given, calls that first, with %rax alone:

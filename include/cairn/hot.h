@@ -55,13 +55,12 @@ typedef struct cairn_priv_cached_edge {
 } cairn_priv_cached_edge;
 
 /* An entry of a block's inline cache: if the current context is `from`, the block leads to `to`.
- * Compiled hosts select the entry by the stack pointer, which is known early. So the processor need
- * not wait for the current context: it predicts the branch that compares `from` with it. */
+ * The entry is selected by the node offset of `from`. */
 typedef struct cairn_priv_cache_entry {
     uint32_t from, to; /* node offsets; `from` is 0 in an empty entry */
 } cairn_priv_cache_entry;
 
-enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
+enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 64 };
 
 typedef struct cairn_priv_lane {
     char *base;        /* base address of the records */

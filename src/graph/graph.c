@@ -13,7 +13,7 @@ enum {
     EDGES_FIRST = CRN_FIRST(1 << 11, 1), /* 32 KiB */
     EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* 512 KiB */
     INLINE_CACHE_SIZE =
-        CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
+        CRN_FIRST(1 << 17, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* records kept free for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };

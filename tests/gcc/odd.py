@@ -798,5 +798,49 @@ def run_path():
     assert not useless, useless
 
 
+# Two callers have equal frames, so their callees begin with equal stack pointers. `misses` counts
+# the events that the inline cache does not answer.
+ALTERNATING = r"""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdio.h>
+long misses;
+void *found[3];
+#define COUNTED(name, at) __asm__(".globl " name "\n" name ": incq misses(%rip)\n\tjmp *" at "+found(%rip)");
+COUNTED("cairn_priv_site_enter_leaf", "0")
+COUNTED("cairn_priv_site_enter_saved_caller", "8")
+COUNTED("cairn_priv_site_enter_guarded", "16")
+__attribute__((constructor, no_instrument_function)) static void find(void)
+{
+    found[0] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_leaf");
+    found[1] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_saved_caller");
+    found[2] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_guarded");
+}
+jmp_buf place;
+__attribute__((noipa)) int leaf(int n) { return n + 1; }
+__attribute__((noipa)) int saving(int n) { return leaf(n) + 1; }
+__attribute__((noipa)) int jumped_to(int n) { return setjmp(place) ? 0 : n + 1; }
+__attribute__((noipa)) int one(int n) { return leaf(n) + saving(n) + jumped_to(n); }
+__attribute__((noipa)) int other(int n) { return leaf(n) - saving(n) - jumped_to(n); }
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += one(i) + other(i);
+    printf("%d\n", sum);
+    return misses > 100;
+}
+"""
+
+
+@case("callers in turns do not displace each other's entries of the inline cache")
+def alternating():
+    write("alternating.c", ALTERNATING)
+    for options in (["-O2"], ["-O2", "--standby"]):
+        run(CAIRN, "cc", *options, "alternating.c", "-o", "alternating", "-ldl")
+        run("./alternating", CAIRN_OUT="x.cairn", CAIRN_WALL="off")
+        assert calls_of(contexts("x.cairn"))["leaf"] == 4000, options
+
+
 if __name__ == "__main__":
     sys.exit(base.main())
