@@ -52,9 +52,10 @@ static const char enter_text[] = "# cairn enter\n\t"
     "je 1f\n\t"                                                                                    \
     "call " stub "\n"                                                                              \
     "1:"
-/* leave_text and tail_text are indexed by crn_storage. */
+/* leave_text and tail_text are indexed by crn_storage. The second of leave_text is the rare part of
+ * leave_inline_text. */
 static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE),
-                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE_SAVED_CALLER)};
+                                         "# cairn leave\n\tcall " CRN_STUB_LEAVE_SAVED_CALLER};
 static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_SAVED_CALLER)};
 
@@ -160,6 +161,22 @@ static const char *const compact_leave_text[][2] = {
 
 /* ---- --standby ---- */
 
+/* Leave of a function that saves its caller. %0, in %rcx: the saved caller. Jumps to label %l1,
+ * where a stub leaves, unless the caller has the tag that leave expects. Without a strand
+ * cairn_priv_thread_place leads to a strand with tag 0, which no saved caller has. */
+static const char leave_inline_text[] = "# cairn leave\n\t"
+    "testq %0, %0\n\t"
+    "je 1f\n\t"
+    "movq cairn_priv_thread_place@gottpoff(%%rip), %%r11\n\t"
+    "movq %%fs:(%%r11), %%r11\n\t"
+    "movq %0, %%r9\n\t"
+    "movl %k0, %%r10d\n\t"
+    "subq " CRN_AT_LEAVE_TAG "(%%r11), %%r9\n\t"
+    "cmpq %%r10, %%r9\n\t"
+    "jne %l1\n\t"
+    "movq %%r10, " CRN_AT_CURRENT "(%%r11)\n"
+    "1:";
+
 /* Jumps to label %l0 if the process has a profile. A basic block out of line has that label. */
 static const char switch_text[] = "# cairn switch\n\t" TEST_SWITCH(IF_ON "%l0");
 
@@ -224,13 +241,16 @@ tree crn_operand(const char *constraint, tree value)
                            value);
 }
 
+/* `label`: the statement may jump there; NULL: it does not jump. */
 static gimple *assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
-                        std::initializer_list<const char *> clobbered)
+                        std::initializer_list<const char *> clobbered, tree label = NULL_TREE)
 {
-    crn_operands *clobbers = NULL;
+    crn_operands *clobbers = NULL, *labels = NULL;
+    if (label)
+        vec_safe_push(labels, build_tree_list(NULL_TREE, label));
     for (const char *name : clobbered)
         vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
-    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
+    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, labels);
     gimple_asm_set_volatile(statement, true);
     for (unsigned i = 0; i < vec_safe_length(outputs); i++)
         SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
@@ -248,12 +268,14 @@ gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outpu
 
 gimple *crn_emit_switch(tree label)
 {
-    vec<tree, va_gc> *labels = NULL, *clobbers = NULL;
-    vec_safe_push(labels, build_tree_list(NULL_TREE, label));
-    vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(2, "cc")));
-    gasm *statement = gimple_build_asm_vec(switch_text, NULL, NULL, clobbers, labels);
-    gimple_asm_set_volatile(statement, true);
-    return statement;
+    return assemble(switch_text, NULL, NULL, {"cc"}, label);
+}
+
+gimple *crn_emit_leave_inline(tree height, tree label)
+{
+    crn_operands *inputs = NULL;
+    vec_safe_push(inputs, crn_operand("c", height));
+    return assemble(leave_inline_text, inputs, NULL, {"r9", "r10", "r11", "cc"}, label);
 }
 
 static void add_scratch_registers(crn_operands *&outputs, unsigned count)
@@ -380,6 +402,12 @@ static gimple *assemble_with_slot(const char *const *texts, tree slot)
     crn_stubs_use();
     return assemble(texts[crn_may_have_red_zone()], inputs, NULL,
                     {"rcx", "r9", "r10", "r11", "cc"});
+}
+
+bool crn_leaves_inline(tree height)
+{
+    return !crn_by_calls() && !crn_chosen.lean && !crn_leaf_strand(height) &&
+           !crn_saved_caller_slot(height) && crn_storage_of(height) == CRN_SAVED_CALLER;
 }
 
 gimple *crn_emit_leave(tree height, tree site)

@@ -87,15 +87,23 @@ gimple *code_of(const gimple *marker)
     }
 }
 
-/* --standby: replaces the marker by a test of the switch, and puts the marker's code into a basic
- * block that GCC places out of the way. */
+/* Returns the statement that jumps to the label where the marker's code must run. */
+gimple *test_of(const gimple *marker, tree label)
+{
+    tree height = crn_marker_height(marker);
+    return crn_saved_caller_slot(height) ? crn_emit_switch(label)
+                                         : crn_emit_leave_inline(height, label);
+}
+
+/* Replaces the marker by the statement of test_of, and puts the marker's code into a basic block
+ * that GCC places out of the way. */
 void expand_aside(basic_block block, gimple *marker)
 {
     gimple *code = code_of(marker);
     edge on = split_block(block, marker);
     basic_block aside = create_empty_bb(block);
     gimple_stmt_iterator place = gsi_last_bb(block);
-    gsi_replace(&place, crn_emit_switch(gimple_block_label(aside)), false);
+    gsi_replace(&place, test_of(marker, gimple_block_label(aside)), false);
     place = gsi_last_bb(aside);
     gsi_insert_after(&place, code, GSI_NEW_STMT);
     on->probability = profile_probability::very_likely();
@@ -118,7 +126,9 @@ bool expand(gimple_stmt_iterator *place)
         gsi_insert_after(place, crn_emit_counters(crn_marker_tree(marker), counters),
                          GSI_SAME_STMT);
     tree height = crn_marker_height(marker);
-    if (!crn_by_calls() && crn_saved_caller_slot(height)) {
+    bool aside = crn_saved_caller_slot(height) ||
+                 (crn_marker_of(marker) == CRN_MARKER_LEAVE && crn_leaves_inline(height));
+    if (!crn_by_calls() && aside) {
         expand_aside(gimple_bb(marker), marker);
         return false;
     }

@@ -243,6 +243,12 @@ gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outpu
 /* Makes a statement that jumps to the label if the switch is on. */
 gimple *crn_emit_switch(tree label);
 
+/* Returns true if the leave of the frame with that height is inlined but for its rare part, which
+ * crn_emit_leave makes. crn_emit_leave_inline makes the inlined part, which jumps to the label if
+ * the rare part must run. */
+bool crn_leaves_inline(tree height);
+gimple *crn_emit_leave_inline(tree height, tree label);
+
 /* Make the statements that markers expand to. */
 gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);

@@ -842,5 +842,14 @@ def alternating():
         assert calls_of(contexts("x.cairn"))["leaf"] == 4000, options
 
 
+@case("a leave calls only in its rare part, which is behind the function's return")
+def rare_part():
+    write("alternating.c", ALTERNATING)
+    run(CAIRN, "cc", "-O2", "-S", "alternating.c", "-o", "alternating.s")
+    with open("alternating.s", encoding="utf-8") as file:
+        code = re.search(r"^saving:\n(.*?)\n\t\.size\tsaving", file.read(), re.M | re.S)[1]
+    assert 0 < code.find("\tret\n") < code.find("leave_saved_caller\n"), code
+
+
 if __name__ == "__main__":
     sys.exit(base.main())
