@@ -61,7 +61,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 
 /* Loads the site's inline cache entry into %3, and the address of the lane's records into %2. */
 #define READ_CACHE_ENTRY(inline_cache, strand, current)                                            \
-    CRN_TEXT(CRN_CACHE_LOOK_UP(current, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
+    CRN_TEXT(CRN_CACHE_LOOK_UP(current, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"            \
     "movq " CRN_AT_BASE "(" #strand "), %2\n\t"
 /* Label 5: after a tail call, loads the caller from the end of the strand's stack, where the tail
  * call stored it. Continues at label 6. */
@@ -78,7 +78,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "# cairn enter\n\t"                                                                            \
     STRAND_OR(none, "%1")                                                                          \
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"                                                          \
-    READ_CACHE_ENTRY(%5, %1, %k0)                                                                       \
+    READ_CACHE_ENTRY(%5, %1, %k0)                                                                  \
     "cmpl %k0, %k3\n\t"                                                                            \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %3\n\t"                                                                             \
@@ -93,7 +93,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     slow_begin                                                                                     \
     "2:\n\t"                                                                                       \
     "leaq %4, %%rax\n\t"                                                                           \
-    "call *cairn_priv_site_enter_leaf@GOTPCREL(%%rip)\n\t"                                         \
+    "call *cairn_priv_site_2_enter_leaf@GOTPCREL(%%rip)\n\t"                                       \
     reload                                                                                         \
     "testq %%rax, %%rax\n\t"                                                                       \
     "cmoveq %%rax, %1\n\t"                                                                         \
@@ -122,7 +122,7 @@ static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     "cmpl %k1, %k3\n\t"
     "je 3f\n\t"
     "leaq %4, %%rax\n\t"
-    "call *cairn_priv_site_enter_saved_caller@GOTPCREL(%%rip)\n\t"
+    "call *cairn_priv_site_2_enter_saved_caller@GOTPCREL(%%rip)\n\t"
     "jmp 1f\n"
     "3:\n\t"
     "shrq $32, %3\n\t"

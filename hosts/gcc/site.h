@@ -101,23 +101,24 @@ typedef struct crn_lean_group {
 #define CRN_REPLACED ((uint64_t)1 << 63)
 
 /* The functions up to cairn_priv_site_leave_leaf are called by inlined code and stubs. Argument and
- * result are in %rax; all other registers are preserved. */
+ * result are in %rax; all other registers are preserved. A number in a name is its version: objects
+ * of another version, which would use the inline cache in another way, do not link or start. */
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
 /* For frames on the strand's stack: pushes the frame, and the entered context above it (guard). */
-CAIRN_API int64_t cairn_priv_site_enter_guarded(crn_packed_site *site);
+CAIRN_API int64_t cairn_priv_site_2_enter_guarded(crn_packed_site *site);
 
 /* For functions that save their caller: the frame is not pushed. Enter returns the caller's node
  * offset with the graph's tag, 0 without a strand; leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_saved_caller(crn_packed_site *site);
+CAIRN_API uint64_t cairn_priv_site_2_enter_saved_caller(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_saved_caller(uint64_t saved);
 CAIRN_API void cairn_priv_site_tail_saved_caller(uint64_t saved);
 
 /* For leaf functions: the frame is not pushed. Enter returns the caller's node offset, 0 without a
  * strand; leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
+CAIRN_API uint64_t cairn_priv_site_2_enter_leaf(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
 
 /* Returns the counters of a tree in the current context; if nothing is recorded, memory that may be

@@ -47,7 +47,7 @@
     "\tleaq -4(%r10), %rax\n"                                                                      \
     "\tret\n"                                                                                      \
     "2:\tmovq %r11, %rax\n"                                                                        \
-    "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"                                        \
+    "\tjmp *cairn_priv_site_2_enter_guarded@GOTPCREL(%rip)\n"                                        \
     END(name)
 
 /* %rax: the site. Returns the caller with the graph's tag in %rax; clobbers %r9 to %r11. After a
@@ -77,7 +77,7 @@
     "5:\tmovq " CRN_AT_TOP "(%r11), %r9\n"                                                         \
     "\tmovl (%r9), %r9d\n"                                                                         \
     "\tjmp 6b\n"                                                                                   \
-    "2:\tjmp *cairn_priv_site_enter_saved_caller@GOTPCREL(%rip)\n"                                 \
+    "2:\tjmp *cairn_priv_site_2_enter_saved_caller@GOTPCREL(%rip)\n"                                 \
     END(name)
 
 static const char enter[] = ENTER(CRN_STUB_ENTER, "");

@@ -277,9 +277,9 @@
         end_enter \name, \slowly
         .endm
 
-        enter_known cairn_priv_site_enter_guarded, 1, 0, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_saved_caller, 0, 1, site_enter_saved_caller_all
-        enter_known cairn_priv_site_enter_leaf, 0, 0, site_enter_leaf_all
+        enter_known cairn_priv_site_2_enter_guarded, 1, 0, site_enter_guarded_all
+        enter_known cairn_priv_site_2_enter_saved_caller, 0, 1, site_enter_saved_caller_all
+        enter_known cairn_priv_site_2_enter_leaf, 0, 0, site_enter_leaf_all
 
 /* Makes a function that calls \c_function with %rax and %r11 as arguments, returns its result in
  * %rax, and preserves all other registers. If \exact is given, calls that first, with %rax alone:

@@ -807,14 +807,14 @@ ALTERNATING = r"""#define _GNU_SOURCE
 long misses;
 void *found[3];
 #define COUNTED(name, at) __asm__(".globl " name "\n" name ": incq misses(%rip)\n\tjmp *" at "+found(%rip)");
-COUNTED("cairn_priv_site_enter_leaf", "0")
-COUNTED("cairn_priv_site_enter_saved_caller", "8")
-COUNTED("cairn_priv_site_enter_guarded", "16")
+COUNTED("cairn_priv_site_2_enter_leaf", "0")
+COUNTED("cairn_priv_site_2_enter_saved_caller", "8")
+COUNTED("cairn_priv_site_2_enter_guarded", "16")
 __attribute__((constructor, no_instrument_function)) static void find(void)
 {
-    found[0] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_leaf");
-    found[1] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_saved_caller");
-    found[2] = dlsym(RTLD_NEXT, "cairn_priv_site_enter_guarded");
+    found[0] = dlsym(RTLD_NEXT, "cairn_priv_site_2_enter_leaf");
+    found[1] = dlsym(RTLD_NEXT, "cairn_priv_site_2_enter_saved_caller");
+    found[2] = dlsym(RTLD_NEXT, "cairn_priv_site_2_enter_guarded");
 }
 jmp_buf place;
 __attribute__((noipa)) int leaf(int n) { return n + 1; }
