@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "spans/span_cover.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -33,31 +32,20 @@ static int compare_begins(const void *left, const void *right)
     return CRN_ORDER(a->start, b->start) ?: CRN_ORDER(a->span, b->span);
 }
 
-typedef struct lane_walk {
-    crn_coverings *coverings;
-    const crn_lane_span *now;
-} lane_walk;
+void crn_lane_sort(crn_lane_span *spans, uint32_t count)
+{
+    if (count)
+        qsort(spans, count, sizeof *spans, compare_begins);
+}
 
 static void add_pair(void *to, uint32_t outer, uint32_t inner)
 {
-    const lane_walk *walk = to;
-    if (outer != walk->now->parent)
-        crn_coverings_add(walk->coverings, &(crn_covering){walk->now->start, outer, inner});
+    const crn_covering_walk *walk = to;
+    if (outer != walk->lane.now.parent)
+        crn_coverings_add(walk->coverings, &(crn_covering){walk->lane.now.start, outer, inner});
 }
 
-void crn_coverings_add_lane(crn_coverings *coverings, crn_lane_span *spans, uint32_t count)
+bool crn_covering_walk_add(crn_covering_walk *walk, crn_lane_span span)
 {
-    bool sorted = true;
-    for (uint32_t i = 1; sorted && i < count; i++)
-        sorted = compare_begins(&spans[i - 1], &spans[i]) < 0;
-    if (!sorted)
-        qsort(spans, count, sizeof *spans, compare_begins);
-    crn_nesting nesting = {.open = crn_calloc(count + (size_t)1, sizeof *nesting.open)};
-    lane_walk walk = {.coverings = coverings};
-    for (uint32_t i = 0; i < count; i++) {
-        walk.now = &spans[i];
-        crn_nesting_add(&nesting, spans[i].span, (crn_period){spans[i].start, spans[i].end},
-                        add_pair, &walk);
-    }
-    crn_free(nesting.open);
+    return crn_lane_walk_add(&walk->lane, span, add_pair, walk);
 }

@@ -125,10 +125,38 @@ static void find_children(crn_spans *spans)
 
 /* ---- covering spans ---- */
 
-/* Groups spans by lane and finds those that run inside another span. */
-static void find_inner(crn_spans *spans)
+/* Finds the spans that run inside another span if the trace is sorted by lane and start. Returns
+ * false if it is not. */
+static bool find_inner_in_order(crn_spans *spans)
 {
     const crn_span *all = spans->trace->spans;
+    crn_covering_walk walk = {.coverings = &spans->inner};
+    bool good = true;
+    for (uint32_t s = 0, lane = 0; good && s < spans->trace->span_count; s++) {
+        if (all[s].lane != lane)
+            crn_lane_walk_begin(&walk.lane);
+        good = all[s].lane >= lane &&
+               crn_covering_walk_add(&walk,
+                                     (crn_lane_span){all[s].start, all[s].end, s, all[s].parent});
+        lane = all[s].lane;
+    }
+    crn_free(walk.lane.nesting.open);
+    return good;
+}
+
+static void add_sorted(crn_covering_walk *walk, crn_lane_span *spans, uint32_t count)
+{
+    crn_lane_sort(spans, count);
+    crn_lane_walk_begin(&walk->lane);
+    for (uint32_t i = 0; i < count; i++)
+        crn_covering_walk_add(walk, spans[i]);
+}
+
+/* Does the same for any trace: groups the spans by lane and sorts them. */
+static void find_inner_in_any_order(crn_spans *spans)
+{
+    const crn_span *all = spans->trace->spans;
+    crn_covering_walk walk = {.coverings = &spans->inner};
     uint32_t count = spans->trace->span_count, lanes = 0;
     for (uint32_t s = 0; s < count; s++)
         lanes = all[s].lane >= lanes ? all[s].lane + 1u : lanes;
@@ -142,10 +170,19 @@ static void find_inner(crn_spans *spans)
         sorted[first[all[s].lane + 1]++] =
             (crn_lane_span){all[s].start, all[s].end, s, all[s].parent};
     for (uint32_t lane = 0; lane < lanes; lane++)
-        crn_coverings_add_lane(&spans->inner, sorted + first[lane], first[lane + 1] - first[lane]);
-    crn_coverings_sort(&spans->inner);
+        add_sorted(&walk, sorted + first[lane], first[lane + 1] - first[lane]);
+    crn_free(walk.lane.nesting.open);
     crn_free(first);
     crn_free(sorted);
+}
+
+static void find_inner(crn_spans *spans)
+{
+    if (!find_inner_in_order(spans)) {
+        spans->inner.count = 0;
+        find_inner_in_any_order(spans);
+    }
+    crn_coverings_sort(&spans->inner);
 }
 
 crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span)

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads single spans of a store; computes covered times, children, weights and processor times on
- * request.
+ * Reads single spans of a store; computes children, weights and processor times on request.
  */
 #include "spans/span_store.h"
 
 #include <string.h>
 
-#include "base/cover.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "spans/off_core.h"
-#include "spans/span_cover.h"
 
 void crn_store_touch(crn_span_store *store, uint64_t bytes)
 {
@@ -61,117 +58,7 @@ crn_span crn_store_span_in(const crn_span_store *store, const crn_span_piece *pi
     return its;
 }
 
-/* ---- children and covered time ---- */
-
-/* Returns the period of a span. `piece` is a guess: it need not contain the span. */
-static crn_period period_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
-{
-    if (span - piece->first >= piece->count)
-        piece = crn_store_piece(store, span);
-    const cairn_priv_span *at = &piece->spans[span - piece->first];
-    crn_period found = {crn_store_start(store, at), crn_store_end(store, at)};
-    found.end = found.end < found.start ? found.start : found.end;
-    return found;
-}
-
-typedef struct cover {
-    crn_span_store *store;
-    uint64_t *reach; /* by span: latest end of its children so far, ns */
-    uint8_t *slow;   /* bitmap by span: its children overlap or are unsorted, or spans that are not
-                        children run inside it */
-} cover;
-
-/* Adds a child's time to its parent's covered time if no earlier child ends after the child's
- * begin; else marks the parent as slow. Nearly all children are sorted and near their parents in
- * memory. */
-static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent, uint32_t child)
-{
-    crn_span_store *store = cover->store;
-    const cairn_priv_span *span = &piece->spans[child - piece->first];
-    if (cover->slow[parent >> 3] >> (parent & 7) & 1)
-        return;
-    crn_period its = {crn_store_start(store, span), crn_store_end(store, span)};
-    its.end = its.end < its.start ? its.start : its.end;
-    if (its.start < cover->reach[parent]) {
-        cover->slow[parent >> 3] |= (uint8_t)(1 << (parent & 7));
-        return;
-    }
-    store->covered[parent] +=
-        crn_cover(period_of(store, piece, parent), its, &cover->reach[parent]);
-}
-
-/* Finds the spans that run inside another span of their lane, of which they are no children, and
- * marks the outer spans as slow. */
-static void add_inner(cover *cover, crn_coverings *coverings)
-{
-    const crn_span_store *store = cover->store;
-    crn_lane_span *spans = NULL;
-    for (uint32_t p = 0; p < store->piece_count;) {
-        uint32_t lane = store->pieces[p].lane, count = 0;
-        uint32_t most = store->lane_first[lane + 1] - store->lane_first[lane];
-        spans = crn_realloc(spans, most + (size_t)1, sizeof *spans);
-        for (; p < store->piece_count && store->pieces[p].lane == lane; p++)
-            for (uint32_t i = 0; i < store->pieces[p].count && count < most; i++) {
-                uint32_t span = store->pieces[p].first + i;
-                crn_period its = period_of(store, &store->pieces[p], span);
-                spans[count++] = (crn_lane_span){its.start, its.end, span,
-                                                 crn_store_parent(store, &store->pieces[p], span)};
-            }
-        crn_coverings_add_lane(coverings, spans, count);
-    }
-    crn_free(spans);
-    for (uint32_t i = 0; i < coverings->count; i++) {
-        uint32_t outer = coverings->all[i].outer;
-        cover->slow[outer >> 3] |= (uint8_t)(1 << (outer & 7));
-    }
-}
-
-/* Computes the covered times of slow spans from all spans that cover them. */
-static void merge_slow(cover *cover, crn_coverings *coverings)
-{
-    crn_span_store *store = cover->store;
-    for (uint32_t s = 0; s < store->count; s++) {
-        uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
-        if (parent == CRN_SPAN_NONE || !(cover->slow[parent >> 3] >> (parent & 7) & 1))
-            continue;
-        crn_covering child = {period_of(store, store->pieces, s).start, parent, s};
-        crn_coverings_add(coverings, &child);
-    }
-    crn_coverings_sort(coverings);
-    uint64_t reach = 0;
-    for (uint32_t i = 0; i < coverings->count; i++) {
-        const crn_covering *its = &coverings->all[i];
-        if (i == 0 || its->outer != its[-1].outer)
-            reach = store->covered[its->outer] = 0;
-        store->covered[its->outer] +=
-            crn_cover(period_of(store, store->pieces, its->outer),
-                      period_of(store, store->pieces, its->inner), &reach);
-    }
-}
-
-void crn_store_covered(crn_span_store *store)
-{
-    if (store->covered)
-        return;
-    store->covered = crn_store_array(store->count, sizeof *store->covered);
-    cover cover = {.store = store,
-                   .reach = crn_store_array(store->count, sizeof *cover.reach),
-                   .slow = crn_calloc(store->count / 8 + (size_t)1, 1)};
-    for (uint32_t p = 0; p < store->piece_count; p++) {
-        const crn_span_piece *piece = &store->pieces[p];
-        for (uint32_t i = 0; i < piece->count; i++) {
-            uint32_t parent = crn_store_parent(store, piece, piece->first + i);
-            if (parent != CRN_SPAN_NONE)
-                cover_by(&cover, piece, parent, piece->first + i);
-        }
-    }
-    crn_free(cover.reach);
-    crn_coverings coverings = {0};
-    add_inner(&cover, &coverings);
-    merge_slow(&cover, &coverings);
-    crn_free(coverings.all);
-    crn_free(cover.slow);
-}
+/* ---- children ---- */
 
 void crn_store_children(crn_span_store *store)
 {

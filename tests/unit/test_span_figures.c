@@ -7,35 +7,99 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random.h"
 
 enum { SPANS = 60, BLOCKS = 5, LENGTH = 400, ROUNDS = 400, LANES = 7 };
 
-/* Any parents without circles: also children that run before or after them, on other lanes. */
-static crn_trace random_trace(random_source *random, crn_span *spans)
+/* A trace's order of spans: none; by lane, as in a store; by lane and start, as in a capture; the
+ * same with spans that run inside their parents. */
+typedef enum trace_order { ANY, BY_LANE, BY_START, NESTED, ORDERS } trace_order;
+
+static int compare_spans(const void *left, const void *right, void *order)
 {
+    const crn_span *a = left, *b = right;
+    int by_lane = CRN_ORDER(a->lane, b->lane);
+    return *(trace_order *)order == BY_LANE ? by_lane : by_lane ?: CRN_ORDER(a->start, b->start);
+}
+
+/* Returns the last span before `span` in which it runs: on its lane, or on any. */
+static uint32_t enclosing(const crn_span *spans, uint32_t span, bool on_lane)
+{
+    for (uint32_t s = span; s-- > 0;)
+        if (spans[s].start <= spans[span].start && spans[s].end >= spans[span].end &&
+            (!on_lane || spans[s].lane == spans[span].lane))
+            return s;
+    return CRN_SPAN_NONE;
+}
+
+/* Ends nearly all spans before the open span of their lane that began last. */
+static void nest(random_source *random, crn_trace *trace)
+{
+    crn_span *spans = trace->spans;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        for (uint32_t outer = s; outer-- > 0 && spans[outer].lane == spans[s].lane;)
+            if (spans[outer].end > spans[s].start && random_chance(random, 50, 51)) {
+                uint64_t end = spans[outer].end;
+                spans[s].end = spans[s].end < end ? spans[s].end : end;
+                spans[s].open = spans[s].open && spans[s].end == LENGTH;
+                break;
+            }
+}
+
+/* Any parents without circles: also children that run before or after them, on other lanes. */
+static void add_parents(random_source *random, crn_trace *trace, trace_order order)
+{
+    crn_span *spans = trace->spans;
+    for (uint32_t s = 1; s < trace->span_count; s++)
+        if (order == NESTED && random_chance(random, 19, 20))
+            spans[s].parent = enclosing(spans, s, random_chance(random, 4, 5));
+        else if (random_chance(random, 3, 4))
+            spans[s].parent = random_below(random, s);
+    for (uint32_t s = 0; s < trace->span_count / 2; s++) { /* some parents come later */
+        uint32_t later = trace->span_count / 2 + s;
+        if (order != NESTED && spans[s].parent == CRN_SPAN_NONE &&
+            spans[later].parent == CRN_SPAN_NONE)
+            spans[s].parent = later;
+    }
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        uint32_t parent = spans[s].parent;
+        spans[s].handed_off = parent != CRN_SPAN_NONE && spans[parent].lane != spans[s].lane;
+    }
+}
+
+static crn_trace trace_in_order(random_source *random, crn_span *spans, trace_order order)
+{
+    static const char *names[LANES] = {"", "", "", "", "", "", ""};
+    uint32_t lanes = order == NESTED ? 2 : LANES;
     crn_trace trace = {.spans = spans, .span_count = random_below(random, SPANS + 1)};
     trace.length = LENGTH;
+    trace.lanes = names;
+    trace.lane_count = LANES;
     for (uint32_t s = 0; s < trace.span_count; s++) {
         uint64_t start = random_below(random, LENGTH), room = LENGTH - start + 1;
-        bool open = random_chance(random, 1, 8);
+        bool open = random_chance(random, 1, order == NESTED ? 32 : 8);
+        room = order == NESTED && random_chance(random, 3, 4) ? room / 16 + 1 : room;
         spans[s] = (crn_span){.start = start,
                               .end = open ? LENGTH : start + random_below(random, (uint32_t)room),
                               .block = random_below(random, BLOCKS + 1),
-                              .lane = random_below(random, LANES),
+                              .lane = random_below(random, lanes),
                               .parent = CRN_SPAN_NONE,
                               .open = open};
-        if (s && random_chance(random, 3, 4))
-            spans[s].parent = random_below(random, s);
     }
-    for (uint32_t s = 0; s < trace.span_count / 2; s++) { /* some parents come later */
-        uint32_t later = trace.span_count / 2 + s;
-        if (spans[s].parent == CRN_SPAN_NONE && spans[later].parent == CRN_SPAN_NONE)
-            spans[s].parent = later;
-    }
+    if (order != ANY)
+        qsort_r(spans, trace.span_count, sizeof *spans, compare_spans, &order);
+    if (order == NESTED)
+        nest(random, &trace);
+    add_parents(random, &trace, order);
     return trace;
+}
+
+static crn_trace random_trace(random_source *random, crn_span *spans)
+{
+    return trace_in_order(random, spans, random_below(random, ORDERS));
 }
 
 static bool runs(const crn_trace *trace, uint32_t span, uint64_t moment)
@@ -112,6 +176,27 @@ static void each_moment_of_a_lane_is_charged_once(void **state)
         crn_spans_free(spans);
     }
     assert_true(covered > ROUNDS);
+}
+
+/* A store computes covered times in another way: as it walks over the lanes, and from lists for
+ * spans that are covered out of order. */
+static void a_store_has_the_same_self_times(void **state)
+{
+    (void)state;
+    random_source random = {2};
+    crn_span all[SPANS];
+    for (int round = 0; round < ROUNDS * 4; round++) {
+        trace_order order = (trace_order)(BY_LANE + random_below(&random, ORDERS - BY_LANE));
+        crn_trace trace = trace_in_order(&random, all, order);
+        crn_span_store *store = crn_store_of(&trace);
+        crn_store_covered(store);
+        for (uint32_t s = 0; s < trace.span_count; s++) {
+            const crn_span_piece *piece = crn_store_piece(store, s);
+            const cairn_priv_span *span = &piece->spans[s - piece->first];
+            assert_int_equal(crn_store_self(store, span, s), slow_self(&trace, s));
+        }
+        crn_store_close(store);
+    }
 }
 
 /* Returns how many ended spans of the block took at most this long, and how many took less. */
@@ -387,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_moment_of_a_lane_is_charged_once),
+        cmocka_unit_test(a_store_has_the_same_self_times),
         cmocka_unit_test(rows_sum_their_spans),
         cmocka_unit_test(rows_are_in_the_order_that_was_asked_for),
         cmocka_unit_test(the_slowest_are_the_slowest),
