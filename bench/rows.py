@@ -258,8 +258,8 @@ ROWS = {
         "the page of cairn view",
         "In Debian's Chromium, headless: from the printed address to the first paint, and from a "
         "click to the paint that it causes (the median over one click of each kind). Memory is the "
-        "server's resident memory (VmRSS, and VmHWM for its maximum; the file is not mapped), "
-        "relative to the size of the file.",
+        "server's resident memory (VmRSS, and VmHWM for its maximum; pages of the file that are "
+        "mapped while it is loaded count), relative to the size of the file.",
         [["view"]],
         {"contexts-paint": Line("first paint of 2 million contexts", 1.5, " s", 2),
          "contexts-click": Line("a click, of 2 million contexts", 0.2, " s", 2),

@@ -6,8 +6,8 @@
  * Memory: some bytes for each 8,192 spans, for each hand-off and for each edge. On request: 8 bytes
  * a span for each of covered time, children and weights, and 8 bytes an attribute. A capture that
  * is still being written is copied first (32 bytes a span), so that it does not change during a
- * query. Mapped pages of the file come on top; with crn_store_open_whole they are at most 16 MiB at
- * a time.
+ * query. Mapped pages of the file come on top; with crn_store_open_whole, and while a trace is
+ * loaded, they are at most 16 MiB at a time.
  *
  * The owner of the file can change it at any time, so each number read from the mapping is checked
  * at each use.

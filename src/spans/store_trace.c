@@ -141,12 +141,13 @@ crn_span_store *crn_store_of(const crn_trace *trace)
 
 static void copy_spans(crn_trace *trace, const crn_store_opening *opening)
 {
-    const crn_span_store *store = opening->store;
+    crn_span_store *store = opening->store;
     trace->spans = store->count ? crn_realloc(NULL, store->count, sizeof *trace->spans) : NULL;
     for (uint32_t p = 0; p < store->piece_count; p++) {
         const crn_span_piece *piece = &store->pieces[p];
         for (uint32_t i = 0; i < piece->count; i++)
             trace->spans[piece->first + i] = crn_store_span_in(store, piece, piece->first + i);
+        crn_store_touch(store, piece->count * sizeof *piece->spans);
     }
     trace->span_count = store->count;
     for (uint32_t i = 0; i < opening->cut_count; i++) {
@@ -287,7 +288,7 @@ crn_trace *crn_trace_load(const char *path, crn_error *error)
     crn_reader reader;
     if (!crn_reader_open(&reader, path, error))
         return NULL;
-    crn_store_opening opening = {.reader = &reader, .error = error};
+    crn_store_opening opening = {.reader = &reader, .resting = true, .error = error};
     crn_trace *trace = crn_store_read(&opening) ? into_trace(&opening) : NULL;
     crn_store_opening_end(&opening);
     crn_reader_close(&reader);
