@@ -105,6 +105,17 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
     store->dangling++;
 }
 
+/* Returns true if a span's parent may come after it. Only moves can name such a parent, and a cycle
+ * has at least one. */
+static bool can_have_circles(const crn_span_store *store)
+{
+    for (uint32_t m = 0; m < store->move_count; m++)
+        if (store->moves[m].parent != CRN_SPAN_NONE &&
+            store->moves[m].parent >= store->moves[m].span)
+            return true;
+    return false;
+}
+
 /* Cuts cycles of parents, which a damaged file can contain across lanes. Walks upwards from each
  * span to the first visited one. If this walk itself visited that span, removes the parent that
  * closes the cycle. trace.c does the same for traces. */
@@ -143,8 +154,9 @@ void crn_store_finish(crn_store_opening *opening)
     store->length = crn_store_moment(store, last > opening->last ? last : opening->last);
     if (store->move_count) {
         crn_store_order_moves(store);
-        if (!opening->remote_count) /* otherwise a trace is made, which cuts the cycles when all
-                                       parents are known */
+        if (!opening->remote_count && /* otherwise a trace is made, which cuts the cycles when all
+                                         parents are known */
+            can_have_circles(store))
             cut_circles(opening);
     }
     if (store->edge_count)

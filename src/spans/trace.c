@@ -11,10 +11,21 @@
 #include "spans/trace_histograms.h"
 #include "spans/trace_process.h"
 
+/* Returns true if some parent comes after its child, as one parent of each cycle does. */
+static bool can_have_circles(const crn_trace *trace)
+{
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (trace->spans[s].parent != CRN_SPAN_NONE && trace->spans[s].parent >= s)
+            return true;
+    return false;
+}
+
 /* Walks upwards from each span to the first visited one. If this walk itself visited that span,
  * removes the parent that closes the cycle. */
 void crn_trace_cut_circles(crn_trace *trace)
 {
+    if (!can_have_circles(trace))
+        return;
     uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* by span: number of the walk
                                                                      that visited it, + 1 */
     for (uint32_t s = 0; s < trace->span_count; s++) {

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "spans/spans.h"
+#include "spans/trace_process.h"
 #include "support/cases.h"
 #include "support/random.h"
 
@@ -197,6 +198,51 @@ static void a_store_has_the_same_self_times(void **state)
         }
         crn_store_close(store);
     }
+}
+
+/* Returns true if the span is its own ancestor. */
+static bool is_in_circle(const crn_trace *trace, uint32_t span)
+{
+    uint32_t at = trace->spans[span].parent;
+    for (uint32_t steps = 0; steps < trace->span_count && at != CRN_SPAN_NONE; steps++) {
+        if (at == span)
+            return true;
+        at = trace->spans[at].parent;
+    }
+    return false;
+}
+
+/* Each cycle of parents loses one parent, and no other parent is lost. */
+static void cycles_of_parents_are_cut_once(void **state)
+{
+    (void)state;
+    random_source random = {3};
+    uint64_t circles = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        crn_span before[SPANS], all[SPANS];
+        crn_trace trace = random_trace(&random, all);
+        for (uint32_t s = 0; s < trace.span_count; s++)
+            all[s].parent = random_chance(&random, 1, 20) ? random_below(&random, trace.span_count)
+                                                          : all[s].parent;
+        memcpy(before, all, sizeof all);
+        crn_trace old = {.spans = before, .span_count = trace.span_count};
+        crn_trace_cut_circles(&trace);
+        uint64_t lost = 0;
+        for (uint32_t s = 0; s < trace.span_count; s++) {
+            assert_false(is_in_circle(&trace, s));
+            if (all[s].parent == before[s].parent)
+                continue;
+            assert_int_equal(all[s].parent, CRN_SPAN_NONE);
+            assert_true(is_in_circle(&old, s));
+            uint32_t at = before[s].parent;
+            for (; at != s; at = before[at].parent) /* the rest of its cycle stays */
+                assert_int_equal(all[at].parent, before[at].parent);
+            lost++;
+        }
+        assert_int_equal(trace.dangling, lost);
+        circles += lost;
+    }
+    assert_true(circles > 0);
 }
 
 /* Returns how many ended spans of the block took at most this long, and how many took less. */
@@ -473,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_moment_of_a_lane_is_charged_once),
         cmocka_unit_test(a_store_has_the_same_self_times),
+        cmocka_unit_test(cycles_of_parents_are_cut_once),
         cmocka_unit_test(rows_sum_their_spans),
         cmocka_unit_test(rows_are_in_the_order_that_was_asked_for),
         cmocka_unit_test(the_slowest_are_the_slowest),
