@@ -243,7 +243,7 @@ void crn_captures_close(crn_query *query)
             crn_free(capture->costs.inclusive[m]);
         crn_free(capture->costs.depth);
         crn_free(capture->blocks);
-        crn_free(capture->summary);
+        crn_captures_summary_free(capture);
         crn_free(capture->block_costs);
         crn_free(capture->lanes);
         crn_free(capture->sample_spans);

@@ -26,6 +26,7 @@ typedef struct crn_query_capture {
     uint32_t *blocks; /* maps block numbers in spans to blocks of `profile` */
     uint32_t block_limit;
     struct crn_summary_row *summary;  /* by block; NULL until first used */
+    crn_rank_search *ranks;           /* by block, while `summary` lacks quantiles */
     struct crn_cost_row *block_costs; /* by block; NULL until first used */
     bool self_times;                  /* `summary` has self times, too */
     struct crn_lane_row *lanes;       /* by lane; NULL until first used */
@@ -93,9 +94,11 @@ bool crn_captures_order_key(crn_query *query, uint32_t key);
 /* Compute the capture's costs, block_costs, summary and lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_block_costs(const crn_query_capture *capture);
-void crn_captures_summary(const crn_query_capture *capture); /* leaves out self times */
-/* Adds self times to the summary on first use. */
+void crn_captures_summary(const crn_query_capture *capture); /* without what the next two add */
+/* Add median, p90 and p99, and self times, to the summary on first use. */
+void crn_captures_quantiles(const crn_query_capture *capture);
 void crn_captures_self_times(const crn_query_capture *capture);
+void crn_captures_summary_free(crn_query_capture *capture);
 void crn_captures_lanes(const crn_query_capture *capture);
 
 /* Durations of a block's spans in ns. Only `count`, `open`, `total` and `self` include open spans.

@@ -57,10 +57,13 @@ static crn_value summary_value(crn_query *query, uint64_t row, int column, char 
     case 6:
         return ended ? crn_figure_value(its->min) : (crn_value){0};
     case 7:
+        crn_captures_quantiles(capture);
         return ended ? crn_figure_value(its->median) : (crn_value){0};
     case 8:
+        crn_captures_quantiles(capture);
         return ended ? crn_figure_value(its->p90) : (crn_value){0};
     case 9:
+        crn_captures_quantiles(capture);
         return ended ? crn_figure_value(its->p99) : (crn_value){0};
     case 10:
         return ended ? crn_figure_value(its->max) : (crn_value){0};

@@ -6,14 +6,13 @@
  */
 #include "spans/span_figures.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "spans/rank_search.h"
 
-enum { RANKS = 2, FEW = 4096 };
-enum { FINE_BITS = 6, BUCKETS = (64 - FINE_BITS + 1) << FINE_BITS };
+enum { RANKS = 2, FEW = CRN_RANK_FEW, BUCKETS = CRN_RANK_BUCKETS };
 
 static const double shares[RANKS] = {0.5, 0.99};
 
@@ -40,29 +39,6 @@ static uint32_t ended(const crn_span_row *row)
     return row->count - row->open;
 }
 
-/* Returns the bucket of a value. Values below 1 << FINE_BITS are exact; above, each power of two
- * has 1 << FINE_BITS buckets of equal width. */
-static uint32_t bucket_of(uint64_t value)
-{
-    uint32_t shift = value >> FINE_BITS ? 63 - FINE_BITS - (uint32_t)__builtin_clzll(value) : 0;
-    if (value >> FINE_BITS == 0)
-        return (uint32_t)value;
-    return ((shift + 1) << FINE_BITS) + (uint32_t)(value >> shift) - (1 << FINE_BITS);
-}
-
-static bool is_exact(uint32_t bucket)
-{
-    return bucket < 2 << FINE_BITS;
-}
-
-/* Returns the position, from 0, of the nearest rank: of the first value for which at least `share`
- * of all values are not greater. */
-static uint64_t place_of(double share, uint32_t count)
-{
-    double rank = ceil(share * count);
-    return rank < 1 ? 0 : (uint64_t)rank - 1;
-}
-
 typedef void visit(rank_search *rank_search, const crn_span_row *row, uint64_t duration);
 
 static void each_span(const turn *turn, visit *visit)
@@ -83,12 +59,12 @@ static void count_span(rank_search *rank_search, const crn_span_row *row, uint64
     if (ended(row) <= FEW)
         rank_search->values[rank_search->filled[0]++] = duration;
     else
-        rank_search->values[bucket_of(duration - row->min)]++;
+        rank_search->values[crn_rank_bucket(duration - row->min)]++;
 }
 
 static void take_near(rank_search *rank_search, const crn_span_row *row, uint64_t duration)
 {
-    uint32_t bucket = ended(row) <= FEW ? UINT32_MAX : bucket_of(duration - row->min);
+    uint32_t bucket = ended(row) <= FEW ? UINT32_MAX : crn_rank_bucket(duration - row->min);
     for (int r = 0; r < RANKS; r++)
         if (bucket == rank_search->bucket[r] && rank_search->near[r])
             rank_search->near[r][rank_search->filled[r]++] = duration;
@@ -107,7 +83,7 @@ static bool find_buckets(rank_search *rank_search, crn_span_row *row)
     if (ended(row) <= FEW)
         qsort(rank_search->values, ended(row), sizeof *rank_search->values, crn_order_uint64);
     for (int r = 0; r < RANKS; r++) {
-        uint64_t place = place_of(shares[r], ended(row));
+        uint64_t place = crn_rank_place(shares[r], ended(row));
         if (ended(row) <= FEW) {
             set_rank(row, r, rank_search->values[place]);
             continue;
@@ -118,7 +94,7 @@ static bool find_buckets(rank_search *rank_search, crn_span_row *row)
         rank_search->bucket[r] = bucket;
         rank_search->place[r] = place;
         set_rank(row, r, row->min + bucket);
-        if (is_exact(bucket))
+        if (!crn_rank_bucket_bits(bucket))
             continue;
         rank_search->near[r] =
             crn_calloc(rank_search->values[bucket], sizeof *rank_search->near[r]);

@@ -145,7 +145,8 @@ static inline uint64_t crn_store_moment(const crn_span_store *store, uint64_t cl
     if (store->scale == 1) /* exact: no rounding by floating point */
         return since < UINT64_C(1) << 62 ? since : UINT64_C(1) << 62;
     double time = (double)since * store->scale;
-    return time < 0x1p62 ? (uint64_t)time : UINT64_C(1) << 62;
+    /* a signed conversion is one instruction */
+    return time < 0x1p62 ? (uint64_t)(int64_t)time : UINT64_C(1) << 62;
 }
 
 static inline uint64_t crn_store_start(const crn_span_store *store, const cairn_priv_span *span)
@@ -207,13 +208,19 @@ void crn_store_cpu(crn_span_store *store);
 void crn_store_children(crn_span_store *store);
 void crn_store_attributes(crn_span_store *store);
 
-/* Returns the self time of a span in ns: its duration minus the covered time. Needs
+/* Return the self time of a span in ns: its duration minus the covered time. Need
  * crn_store_covered. */
+static inline uint64_t crn_store_rest(const crn_span_store *store, uint64_t duration,
+                                      uint32_t number)
+{
+    uint64_t covered = store->covered[number];
+    return duration > covered ? duration - covered : 0;
+}
+
 static inline uint64_t crn_store_self(const crn_span_store *store, const cairn_priv_span *span,
                                       uint32_t number)
 {
-    uint64_t duration = crn_store_duration(store, span), covered = store->covered[number];
-    return duration > covered ? duration - covered : 0;
+    return crn_store_rest(store, crn_store_duration(store, span), number);
 }
 
 /* Returns the index of a span's first attribute and sets `*count`. Needs crn_store_attributes. */

@@ -13,6 +13,7 @@
 #include "spans/iterations.h"
 #include "spans/latency.h"
 #include "spans/off_core.h"
+#include "spans/rank_search.h"
 #include "spans/redact.h"
 #include "spans/sample_spans.h"
 #include "spans/save.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays by span: allocation with huge pages, radix sort, selection of ranks.
+ * Arrays by span: allocation with huge pages, radix sort.
  */
 #include "spans/store_opening.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -96,55 +95,4 @@ uint32_t crn_keep_last_by_span(void *items, uint32_t count, size_t size)
         memmove(at + kept++ * size, at + i * size, size);
     }
     return kept;
-}
-
-/* ---- ranks ---- */
-
-enum { TOP_BITS = 12 };
-
-/* Returns the value at `place`, from 0, in ascending order by radix selection: moves the values
- * with the right digit to the front, then looks at the next digit. */
-static uint64_t at_place(uint64_t *values, uint64_t count, uint64_t place, int shift)
-{
-    while (count > 1 && shift > 0) {
-        uint64_t counts[DIGITS] = {0}, kept = 0, digit = 0;
-        shift = shift > DIGIT_BITS ? shift - DIGIT_BITS : 0;
-        for (uint64_t i = 0; i < count; i++)
-            counts[values[i] >> shift & (DIGITS - 1)]++;
-        for (; digit < DIGITS - 1 && place >= counts[digit]; digit++)
-            place -= counts[digit];
-        for (uint64_t i = 0; i < count; i++)
-            if ((values[i] >> shift & (DIGITS - 1)) == digit)
-                values[kept++] = values[i];
-        count = kept;
-    }
-    return count ? values[0] : 0;
-}
-
-void crn_store_ranks(const uint64_t *values, uint64_t count, const double *shares, uint64_t *ranks,
-                     int rank_count)
-{
-    uint64_t most = 0, counts[1 << TOP_BITS] = {0};
-    for (uint64_t i = 0; i < count; i++)
-        most = values[i] > most ? values[i] : most;
-    int width = most ? 64 - __builtin_clzll(most) : 1;
-    int shift = width > TOP_BITS ? width - TOP_BITS : 0;
-    for (uint64_t i = 0; i < count; i++)
-        counts[values[i] >> shift]++;
-    for (int r = 0; r < rank_count; r++) {
-        double rank = ceil(shares[r] * (double)count);
-        uint64_t place = rank < 1 ? 0 : (uint64_t)rank - 1, digit = 0, kept = 0;
-        for (; digit < (1 << TOP_BITS) - 1 && place >= counts[digit]; digit++)
-            place -= counts[digit];
-        if (!shift) {
-            ranks[r] = count ? digit : 0;
-            continue;
-        }
-        uint64_t *same = crn_calloc(counts[digit], sizeof *same);
-        for (uint64_t i = 0; i < count; i++)
-            if (values[i] >> shift == digit)
-                same[kept++] = values[i];
-        ranks[r] = at_place(same, kept, place, shift);
-        crn_free(same);
-    }
 }

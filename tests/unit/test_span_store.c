@@ -3,6 +3,7 @@
  * test_span_store.c - the span store, which reads in place, compared with crn_trace_load on valid,
  * damaged and truncated files.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cairn/span.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "spans/spans.h"
 #include "support/cases.h"
 #include "support/damage.h"
@@ -324,9 +326,48 @@ static void spans_are_sorted_and_ranked(void **state)
     }
 }
 
+/* Values that come twice: few and many, of any size and many of one bucket. Others in the second
+ * pass change no rank beyond the bucket, and do no harm. */
+static void values_that_come_twice_are_ranked(void **state)
+{
+    (void)state;
+    random_source random = {17};
+    static const double shares[CRN_RANKS_MAX] = {0.5, 0.9, 0.99};
+    for (uint64_t round = 0; round < scale(100); round++) {
+        uint32_t count = random_below(&random, round % 2 ? 20000 : 5000);
+        uint32_t shift = random_below(&random, 64);
+        uint64_t base = random_chance(&random, 1, 3) ? random_next(&random) >> 1 : 0, found[3];
+        uint64_t *values = crn_calloc(count + (size_t)1, sizeof *values), expected[3];
+        crn_rank_search search = {0}, changed = {0};
+        for (uint32_t i = 0; i < count; i++) {
+            values[i] = base + (random_next(&random) >> (shift | (base > 0)));
+            crn_rank_count(&search, values[i]);
+            crn_rank_count(&changed, values[i]);
+        }
+        bool again = crn_rank_find(&search, shares, 3);
+        crn_rank_find(&changed, shares, 3);
+        for (uint32_t i = 0; again && i < count; i++) {
+            crn_rank_take(&search, values[i]);
+            for (int times = 0; times < 3; times++)
+                crn_rank_take(&changed, values[i] ^ (random_next(&random) & 1));
+        }
+        crn_rank_end(&search, found, 3);
+        qsort(values, count, sizeof *values, crn_order_uint64);
+        for (int r = 0; r < 3; r++) {
+            expected[r] = count ? values[(uint64_t)ceil(shares[r] * count) - 1] : 0;
+            assert_int_equal(found[r], expected[r]);
+        }
+        crn_rank_end(&changed, found, 3);
+        for (int r = 0; r < 3; r++)
+            assert_true(found[r] <= expected[r] || found[r] - expected[r] <= expected[r] / 32);
+        crn_free(values);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_that_come_twice_are_ranked),
         cmocka_unit_test(both_readers_agree),
         cmocka_unit_test(both_readers_agree_on_damaged_files),
         cmocka_unit_test(both_readers_cut_cycles_at_the_same_edge),
