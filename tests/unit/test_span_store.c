@@ -4,6 +4,7 @@
  * damaged and truncated files.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,10 +14,12 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "spans/spans.h"
+#include "support/again.h"
 #include "support/cases.h"
 #include "support/damage.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/random_profile.h"
 #include "support/random_trace.h"
 #include "support/scratch.h"
 #include "support/span_readers.h"
@@ -364,6 +367,73 @@ static void values_that_come_twice_are_ranked(void **state)
     }
 }
 
+/* ---- memory ---- */
+
+/* Writes a capture of requests with four children each. */
+static void write_many(const char *path, uint32_t count)
+{
+    random_source random = {18};
+    const char *lanes[] = {"main"};
+    crn_span *spans = crn_calloc(count, sizeof *spans);
+    for (uint32_t s = 0; s < count; s++) {
+        uint32_t child = s % 5;
+        spans[s] = (crn_span){.start = s,
+                              .end = child ? s + 1 : s + 5,
+                              .iteration = s / 5,
+                              .parent = child ? s - child : CRN_SPAN_NONE};
+    }
+    crn_trace trace = {.spans = spans,
+                       .span_count = count,
+                       .lanes = lanes,
+                       .lane_count = 1,
+                       .length = count + (uint64_t)5};
+    crn_profile *profile = random_profile(&random, 2, 1, NULL);
+    crn_error error;
+    assert_true(crn_trace_save(profile, &trace, path, &error));
+    crn_profile_free(profile);
+    crn_free(spans);
+}
+
+/* Returns a number of /proc/self/status in bytes. */
+static uint64_t status_of(const char *name)
+{
+    char line[256];
+    unsigned long long found = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, name, strlen(name)) == 0)
+            found = strtoull(line + strlen(name) + 1, NULL, 10);
+    if (status)
+        fclose(status);
+    return found * 1024;
+}
+
+/* Besides 36 bytes a span, and 10 for the figures, memory has 4 while they are made, and at most 16
+ * MiB of the file. */
+static void a_trace_is_loaded_without_the_file_in_memory(void **state)
+{
+    (void)state;
+    enum { MANY = 2000000, FILE_PAGES = 16 << 20, REST = 4 << 20 };
+    char path[SCRATCH_PATH];
+    scratch_path(path, "many.cairn");
+    write_many(path, MANY);
+    FILE *clear = fopen("/proc/self/clear_refs", "we");
+    if (SANITIZED || !clear || fputs("5", clear) < 0 || fclose(clear) != 0)
+        skip();
+    uint64_t before = status_of("VmRSS");
+    crn_error error;
+    crn_trace *trace = crn_trace_load(path, &error);
+    assert_non_null(trace);
+    assert_int_equal(trace->span_count, MANY);
+    uint64_t loaded = status_of("VmHWM") - before;
+    crn_spans *spans = crn_spans_make(trace, 1);
+    uint64_t made = status_of("VmHWM") - before;
+    crn_spans_free(spans);
+    crn_trace_free(trace);
+    assert_in_range(loaded, 36 * MANY, 36 * MANY + FILE_PAGES + REST);
+    assert_in_range(made, 40 * MANY, 50 * MANY + REST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_store_made_of_a_trace_equals_it),
         cmocka_unit_test(a_file_may_get_shorter_meanwhile),
         cmocka_unit_test(spans_are_sorted_and_ranked),
+        cmocka_unit_test(a_trace_is_loaded_without_the_file_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
