@@ -88,7 +88,7 @@ static crn_view_reply reply_to(crn_view *view, struct MHD_Connection *connection
     crn_view_reply reply = crn_view_reply_to(view, path, &query);
     if (reply.status != FORBIDDEN)
         CRN_MICROHTTPD(MHD_set_connection_option)
-        (connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
+    (connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
     return reply;
 }
 

@@ -302,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_file_ends_with_its_last_chunk),
         cmocka_unit_test(contexts_of_a_short_process_take_four_pages),
     };
-    size_t left_out = CRN_FIRST(0, 2); /* with tiny limits files and tables of contexts are smaller */
+    size_t left_out =
+        CRN_FIRST(0, 2); /* with tiny limits files and tables of contexts are smaller */
     return _cmocka_run_group_tests("cases", cases, COUNT(cases) - left_out, NULL, NULL);
 }
