@@ -6,8 +6,8 @@
  * GCC would give a stack frame to a function for a call that it knows, and save registers around
  * the call. An assembler statement only names the few registers that it overwrites. Enter is
  * inlined where it pushes no frame on the strand's stack: it returns the caller's node offset, and
- * leave makes that current again. In leaf functions leave is inlined as well. All other statements
- * call the stubs of stub.cc.
+ * leave makes that current again. In leaf functions leave is inlined as well, and in those that save
+ * their caller. All other statements call the stubs of stub.cc.
  *
  * offsets.c asserts that the offsets in structs are right.
  */
@@ -159,8 +159,6 @@ static const char *const compact_leave_text[][2] = {
     {"# cairn leave\n\tcall " CRN_FOLLOWED(CRN_STUB_LEAVE_SAVED_CALLER),
      "# cairn leave\n\tcall " CRN_STUB_LEAVE_SAVED_CALLER}};
 
-/* ---- --standby ---- */
-
 /* Leave of a function that saves its caller. %0, in %rcx: the saved caller. Jumps to label %l1,
  * where a stub leaves, unless the caller has the tag that leave expects. Without a strand
  * cairn_priv_thread_place leads to a strand with tag 0, which no saved caller has. */
@@ -176,6 +174,8 @@ static const char leave_inline_text[] = "# cairn leave\n\t"
     "jne %l1\n\t"
     "movq %%r10, " CRN_AT_CURRENT "(%%r11)\n"
     "1:";
+
+/* ---- --standby ---- */
 
 /* Jumps to label %l0 if the process has a profile. A basic block out of line has that label. */
 static const char switch_text[] = "# cairn switch\n\t" TEST_SWITCH(IF_ON "%l0");

@@ -28,11 +28,12 @@ static inline cairn_priv_strand *hold(void)
         cairn_priv_process_is_unseen() || crn_site_follow_row ||
         __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED))
         return NULL;
-    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     crn_site_held.busy = true;
+    __asm__ volatile("" ::: "memory");
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
-    if (!crn_site_is_behind())
+    if (strand && !crn_site_is_behind())
         return strand;
     give_back(strand);
     return NULL;

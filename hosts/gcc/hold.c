@@ -31,9 +31,11 @@ void crn_site_expect_jumps(void)
         crn_site_block_when_held();
 }
 
-/* From where `busy` is set, signals wait, so there it looks once more for the end of the period: a
- * handler that ran before may have been entered in the period, and not left in it. What the handler
- * has interrupted would count below it. */
+/* From where `busy` is set, signals wait. So there it reads the strand, which a handler that
+ * followed the end of a period may have taken away, and looks once more for that end: a handler
+ * that ran before may have been entered in the period, and not left in it. What the handler has
+ * interrupted would count below it. (A call that the inline caches answer does not come here, and
+ * may count once below the handler.) */
 cairn_strand *crn_site_hold(void)
 {
     if (crn_site_held.busy)
@@ -50,8 +52,9 @@ cairn_strand *crn_site_hold(void)
     uint64_t before;
     bool blocked =
         __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
-    cairn_strand *strand = cairn_priv_thread_strand;
     crn_site_held.busy = true;
+    __asm__ volatile("" ::: "memory");
+    cairn_strand *strand = cairn_priv_thread_strand;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
     if (blocked) {
@@ -59,7 +62,7 @@ cairn_strand *crn_site_hold(void)
         crn_site_held.blocked = true;
     }
     crn_site_held.error = error;
-    if (__builtin_expect(!crn_site_is_behind(), 1))
+    if (__builtin_expect(strand && !crn_site_is_behind(), 1))
         return strand;
     crn_site_release(strand);
     return NULL;

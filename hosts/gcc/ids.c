@@ -38,16 +38,17 @@ CHANGE(setresgid, (gid_t real_group, gid_t group, gid_t saved), (real_group, gro
 CHANGE(setgroups, (size_t count, const gid_t *groups), (count, groups))
 CHANGE(initgroups, (const char *user, gid_t group), (user, group))
 
-/* The first call shows whether the kernel minds the hidden thread: it refuses before it changes
- * anything. Most namespaces may be changed beside it, and in a new one for processes the thread
- * could not begin anew. */
+/* The first call shows whether the kernel minds the hidden thread: it refuses, by EINVAL or for
+ * time namespaces by EUSERS, before it changes anything. Most namespaces may be changed beside it,
+ * and in a new one for processes the thread could not begin anew. */
 #define CHANGE_ALONE(name, types, values)                                                          \
     CAIRN_API int name types                                                                       \
     {                                                                                              \
         CRN_REAL(__typeof__(name), name);                                                          \
         int result = real values;                                                                  \
         sigset_t mask;                                                                             \
-        if (result == 0 || errno != EINVAL || !cairn_priv_process_pause_thread(&mask))             \
+        if (result == 0 || (errno != EINVAL && errno != EUSERS) ||                                 \
+            !cairn_priv_process_pause_thread(&mask))                                               \
             return result;                                                                         \
         result = real values;                                                                      \
         cairn_priv_process_resume_thread(false, &mask);                                            \

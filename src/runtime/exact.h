@@ -2,7 +2,7 @@
  *
  * exact.h - exact wall time: each enter and leave charges the time since the event before.
  *
- * The functions call no others, not even to read the clock, so that callers save no registers.
+ * The functions read the clock inline.
  */
 #ifndef CRN_RUNTIME_EXACT_H
 #define CRN_RUNTIME_EXACT_H

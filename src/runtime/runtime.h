@@ -423,8 +423,8 @@ void crn_profile_stop_threads(cairn_profile *profile);
 bool crn_profile_begin_again(cairn_profile *profile);
 
 /* Like cairn_profile_open. `hides`: the sampling thread may be hidden from the C library, if
- * crn_sampler_pause is called before the process gets another thread, or changes its user or
- * namespaces. */
+ * crn_sampler_pause is called before the process gets another thread, changes its user, or makes a
+ * change of namespaces that the kernel refuses beside the thread. */
 cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides);
 
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
