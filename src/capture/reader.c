@@ -180,13 +180,15 @@ static void cut_chunks(crn_reader *reader)
 }
 
 /* Reads all directories. Each must begin after the end of the one before, so the walk ends, and all
- * entries fit into the file. Reads the first one twice: a table that leaves the first page loses
- * its entry there after it got one at the end, so one of the readings has an entry of the table.
+ * their entries fit into the file. Reads the first one twice. A table that leaves the first page
+ * gets an entry in a later directory, and then loses the one in the first: so if the second reading
+ * of the first directory lacks it, the later directory, which is read after that, has it.
  * The size of the file is read last, because the file grows before a chunk gets its entry. */
 static bool read_directories(crn_reader *reader, const char *name, crn_error *error)
 {
     uint64_t after = 0, next;
-    bool read = read_directory(reader, reader->header.directory, &next, &after);
+    bool read = !reader->header.directory ||
+                read_directory(reader, reader->header.directory, &next, &after);
     after = 0;
     for (uint64_t offset = reader->header.directory; read && offset > after; offset = next)
         read = read_directory(reader, offset, &next, &after);

@@ -19,7 +19,8 @@ typedef struct crn_reader {
     crn_disk_header header; /* a copy */
     crn_disk_chunk *chunks; /* sorted by kind, lane, metric and place; each lies within the file */
     size_t chunk_count;
-    bool truncated; /* the file is shorter than its header says */
+    bool truncated;  /* the file is shorter than its header says */
+    uint32_t waited; /* ms that were waited for the program to complete a write */
 } crn_reader;
 
 /* A copy of bytes of a section. */

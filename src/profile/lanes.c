@@ -89,13 +89,13 @@ static uint64_t used_of(const crn_disk_lane *disk)
     return disk->used < UINT32_MAX ? disk->used : UINT32_MAX;
 }
 
-/* Reads the links until no time is charged meanwhile: a link would have the time from the header's
- * stamp on, which counts as pending. Sets `*disk` to the header of after the links. A thread that
- * charges each time has hardly any pending time. */
+/* Reads the links until no time is charged meanwhile. If the thread charges between header and
+ * links, that time is in a link, and would be added again as pending time. Sets `*disk` to the
+ * header of after the links. A thread that charges each time has hardly any pending time. */
 static bool read_links(reading *reading, crn_disk_lane *disk, crn_lane_info *info)
 {
     enum { TRIES = 20 };
-    const crn_reader *reader = reading->reader;
+    crn_reader *reader = reading->reader;
     crn_bytes bytes = {0};
     bool same = false, whole;
     for (int i = 0; i < TRIES && !same; i++) {

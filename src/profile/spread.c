@@ -269,7 +269,8 @@ static bool load_keys(loading *loading)
     return read;
 }
 
-/* Drops histograms by keys that the capture lacks, which only a damaged file has. */
+/* Drops histograms by keys that the capture lacks. As keys are read later, only a damaged file has
+ * such histograms. */
 static void drop_without_key(crn_spreads *spreads)
 {
     uint32_t kept = 0;

@@ -94,7 +94,7 @@ bool crn_captures_order_key(crn_query *query, uint32_t key);
 /* Compute the capture's costs, block_costs, summary and lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_block_costs(const crn_query_capture *capture);
-void crn_captures_summary(const crn_query_capture *capture); /* without what the next two add */
+void crn_captures_summary(const crn_query_capture *capture); /* but quantiles and self times */
 /* Add median, p90 and p99, and self times, to the summary on first use. */
 void crn_captures_quantiles(const crn_query_capture *capture);
 void crn_captures_self_times(const crn_query_capture *capture);

@@ -33,24 +33,26 @@ static bool is_at_rest(const crn_disk_lane *header)
 }
 
 /* Waits a millisecond for the writer, which on a busy machine may not run for hundreds of ms; in
- * the first turns does not wait. Returns false to give up: after a second, or if the capture is not
- * recording or its process has ended. */
-static bool wait_for_writer(const crn_reader *reader, int turn)
+ * the first turns does not wait. Returns false to give up: after a second, after five seconds for
+ * all lanes, or if the capture is not recording or its process has ended. */
+static bool wait_for_writer(crn_reader *reader, int turn)
 {
-    enum { AT_ONCE = 100, MOST = 1100 };
+    enum { AT_ONCE = 100, MOST = 1100, WAITED_MOST = 5000 };
     if (turn < AT_ONCE)
         return true;
-    if (turn == MOST || reader->header.state != CRN_STATE_RECORDING ||
+    if (turn == MOST || reader->waited == WAITED_MOST ||
+        reader->header.state != CRN_STATE_RECORDING ||
         (kill((pid_t)reader->header.process, 0) != 0 && errno == ESRCH))
         return false;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
+    reader->waited++;
     return true;
 }
 
 /* The header is consistent if two reads agree and no write is in progress. If that does not come
  * about, as when the writer was killed during a write, drops the promises. */
-bool crn_promises_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header,
-                         bool *whole, crn_error *error)
+bool crn_promises_header(crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
+                         crn_error *error)
 {
     crn_disk_lane again;
     if (!read_header(reader, lane, &again, whole, error))
@@ -100,7 +102,7 @@ static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
     return true;
 }
 
-bool crn_promises_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
+bool crn_promises_add(crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
                       cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
                       crn_error *error)
 {

@@ -113,7 +113,7 @@ static void free_headers(lane_headers *headers)
     crn_free(headers->all);
 }
 
-static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_error *error)
+static bool read_headers(lane_headers *headers, crn_reader *reader, crn_error *error)
 {
     *headers = (lane_headers){0};
     for (uint32_t number = 0; crn_reader_lane(reader, &number); number++) {
@@ -134,7 +134,7 @@ static bool read_headers(lane_headers *headers, const crn_reader *reader, crn_er
     return true;
 }
 
-static bool copy_column(crn_snapshot *snapshot, const crn_reader *reader, lane_header *header,
+static bool copy_column(crn_snapshot *snapshot, crn_reader *reader, lane_header *header,
                         cairn_metric metric, crn_error *error)
 {
     column *made = crn_try_calloc(1, sizeof *made);
@@ -152,7 +152,7 @@ static bool copy_column(crn_snapshot *snapshot, const crn_reader *reader, lane_h
  * first. A host adds a metric after those that it is a part of: what is freed after what is
  * allocated. Allocations of a lane may be freed in another, so a metric is read of all lanes before
  * the next. */
-static bool copy_columns(crn_snapshot *snapshot, const crn_reader *reader, lane_headers *headers,
+static bool copy_columns(crn_snapshot *snapshot, crn_reader *reader, lane_headers *headers,
                          crn_error *error)
 {
     headers->copied = reader->header.state == CRN_STATE_RECORDING;
@@ -228,7 +228,7 @@ static void forget_figures(lane *lane, uint64_t records)
 
 /* Reads a lane, with the records that have both a link and a hot record. A lane with a truncated
  * header gets no records. Returns false on an error. */
-static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_headers *headers,
+static bool read_lane(crn_snapshot *snapshot, crn_reader *reader, const lane_headers *headers,
                       size_t index, lane *lane, crn_error *error)
 {
     const lane_header *header = &headers->all[index];
@@ -254,7 +254,8 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, const la
                                  &lane->links, error) ||
         !crn_reader_records(reader, number, used, &snapshot->left, &lane->hot, error))
         return false;
-    uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
+    uint64_t bytes = lane->links.size; /* fewer than the header if the file was cut meanwhile */
+    uint64_t links = bytes < sizeof disk ? 0 : (bytes - sizeof disk) / sizeof(crn_link);
     uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
     uint64_t there = links < hot ? links : hot;
     crn_link *first = (crn_link *)(lane->links.data + sizeof disk);
@@ -283,7 +284,7 @@ static void take_copy(const lane *lane, cairn_metric metric, crn_bytes *bytes)
 }
 
 /* Reads a metric column of a lane, by record; empty if the lane lacks it. */
-static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
+static bool read_column(crn_snapshot *snapshot, crn_reader *reader, const lane *lane,
                         uint16_t metric, crn_bytes *bytes, crn_error *error)
 {
     *bytes = (crn_bytes){0};
@@ -306,7 +307,7 @@ static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const 
     return false;
 }
 
-static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
+static bool merge_columns(crn_snapshot *snapshot, crn_reader *reader, const lane *lane,
                           uint64_t *capacity, crn_error *error)
 {
     for (cairn_metric m = CAIRN_METRIC_CPU; m < CAIRN_METRIC_MAX; m++) {
@@ -370,7 +371,7 @@ static bool merge_counts(crn_snapshot *snapshot, const lane *lane, const crn_tre
     return (added && !snapshot->graph.full) || no_memory(error);
 }
 
-static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *lane,
+static bool merge_lane(crn_snapshot *snapshot, crn_reader *reader, lane *lane,
                        const crn_trees *trees, uint64_t *capacity, crn_error *error)
 {
     lane->map = crn_try_calloc(lane->records.context_count, sizeof *lane->map);
@@ -384,8 +385,8 @@ static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *l
 }
 
 /* Merges all lanes into the snapshot's own graph. */
-static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader,
-                        const lane_headers *headers, const crn_trees *trees, crn_error *error)
+static bool merge_lanes(crn_snapshot *snapshot, crn_reader *reader, const lane_headers *headers,
+                        const crn_trees *trees, crn_error *error)
 {
     uint64_t capacity[CAIRN_METRIC_MAX] = {0};
     snapshot->graph = (crn_graph){.grow = crn_graph_grow_memory,
@@ -419,7 +420,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader,
 }
 
 /* Takes the only lane without merging it. */
-static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, const lane_headers *headers,
+static bool take_lane(crn_snapshot *snapshot, crn_reader *reader, const lane_headers *headers,
                       crn_error *error)
 {
     lane lane;
@@ -450,9 +451,8 @@ static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, const la
 }
 
 /* Takes the lanes: the only one as it is, unless it needs a graph, several merged. */
-static bool take_lanes(crn_snapshot *snapshot, const crn_reader *reader,
-                       const lane_headers *headers, const crn_trees *trees, bool indexed,
-                       crn_error *error)
+static bool take_lanes(crn_snapshot *snapshot, crn_reader *reader, const lane_headers *headers,
+                       const crn_trees *trees, bool indexed, crn_error *error)
 {
     indexed |= trees->bytes.size > 0; /* contexts of inlined functions need a graph */
     if (headers->count == 1 && !indexed) {

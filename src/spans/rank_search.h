@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * rank_search.h - exact ranks of values that come twice, in little memory. Few values are kept. For
- * more a histogram finds the bucket of each rank, and only the values in these buckets are kept
- * when the values come again.
+ * rank_search.h - exact ranks of values that the caller passes twice, in little memory. Few values
+ * are kept. For more a histogram finds the bucket of each rank, and only the values in these
+ * buckets are kept when the values come again.
  */
 #ifndef CRN_SPANS_RANK_SEARCH_H
 #define CRN_SPANS_RANK_SEARCH_H
@@ -38,7 +38,7 @@ uint64_t crn_rank_place(double share, uint64_t count);
 
 /* The values in the bucket of one rank. */
 typedef struct crn_rank_near {
-    uint64_t low, width; /* of the bucket */
+    uint64_t low, width; /* of the bucket; width 0: the rank is known from the first pass */
     uint64_t place;      /* of the rank in the bucket */
     uint64_t count, filled;
     uint64_t *values; /* NULL: not needed */

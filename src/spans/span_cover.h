@@ -44,8 +44,8 @@ static inline void crn_lane_walk_begin(crn_lane_walk *walk)
     walk->now = (crn_lane_span){0};
 }
 
-/* Adds the lane's next span as crn_nesting_add does; numbers of spans ascend. Returns false, and
- * adds nothing, if the span begins before the last one. */
+/* Adds the lane's next span as crn_nesting_add does; spans of equal start come by number. Returns
+ * false, and adds nothing, if the span begins before the last one. */
 static inline bool crn_lane_walk_add(crn_lane_walk *walk, crn_lane_span span,
                                      crn_nesting_found *found, void *to)
 {

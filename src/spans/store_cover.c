@@ -4,7 +4,8 @@
  *
  * One walk over each lane's spans adds each child's time to its parent's covered time. The walk
  * needs only the lane's open spans, since nearly all children run inside their parent, on its lane.
- * Children with moves, which may be on another lane, come after it. Spans that other spans cover
+ * Children with moves (parents that differ from the recorded ones, as after a hand-off), which may
+ * be on another lane, come after it. Spans that other spans cover
  * out of order are *slow*: their covered times are computed from lists of all that covers them.
  */
 #include <stddef.h>

@@ -70,6 +70,7 @@ bool crn_store_read_off_core(crn_store_opening *opening, uint32_t lane)
         most = parts->parts[i].count < most ? parts->parts[i].count : most;
         while (at < most && __atomic_load_n(&entries[at].begin, __ATOMIC_ACQUIRE)) {
             bool ended = add(opening, lane, &entries[at++], last);
+            crn_store_touch(store, sizeof *entries);
             crn_off_core *added = &store->off_core[store->off_core_count - 1];
             if (open)
                 end_before(added - 1, added);

@@ -69,8 +69,12 @@ void crn_store_ranks(const uint64_t *values, uint64_t count, const double *share
 void crn_rank_keep(crn_rank_search *search, uint64_t value)
 {
     if (search->count < CRN_RANK_FEW) {
+        enum { AT_FIRST = 4 }; /* a capture may have a million blocks with a span each */
         uint32_t kept = (uint32_t)search->count++;
-        CRN_GROW(search->few, kept, search->room);
+        if (kept == search->room) {
+            search->room = kept ? kept * 2 : AT_FIRST;
+            search->few = crn_realloc(search->few, search->room, sizeof *search->few);
+        }
         search->few[kept] = value;
         return;
     }

@@ -118,8 +118,10 @@ bool crn_store_read_samples(crn_store_opening *opening, uint32_t lane)
     for (uint64_t i = 0; graph && i < parts->count; i++) {
         const crn_disk_sample *samples = (const void *)parts->parts[i].data;
         uint64_t at = 0;
-        while (at < parts->parts[i].count && __atomic_load_n(&samples[at].at, __ATOMIC_ACQUIRE))
+        while (at < parts->parts[i].count && __atomic_load_n(&samples[at].at, __ATOMIC_ACQUIRE)) {
             add(opening, graph, lane, &samples[at++]);
+            crn_store_touch(opening->store, sizeof *samples);
+        }
         if (at < parts->parts[i].count)
             break;
     }

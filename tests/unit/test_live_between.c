@@ -240,6 +240,55 @@ static void add_memory(void *data)
         cairn_charge(m < 2 ? program->opened.strand : program->other, program->memory[m], 64);
 }
 
+/* ---- hostile writers ---- */
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(from, "rb");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(size > 0 && size < sizeof bytes);
+    file = fopen(to, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Makes the section of the first lane, in a copy of the capture, shorter than its header. */
+static void cut_lane(void *data)
+{
+    const program *program = data;
+    crn_disk_chunk chunks[512];
+    FILE *file = fopen(program->copy, "r+b");
+    assert_non_null(file);
+    size_t count = fread(chunks, sizeof *chunks, sizeof chunks / sizeof *chunks, file);
+    uint64_t at = 0;
+    for (uint64_t word = 0; !at && (word + 4) * 8 <= count * sizeof *chunks; word++) {
+        crn_disk_chunk *chunk = (crn_disk_chunk *)(void *)((uint64_t *)(void *)chunks + word);
+        if (chunk->kind == CRN_SECTION_LANE && !chunk->lane && !chunk->metric && !chunk->place &&
+            chunk->offset && chunk->size > sizeof(crn_disk_lane))
+            at = word * 8 + offsetof(crn_disk_chunk, size);
+    }
+    assert_int_not_equal(at, 0);
+    const uint64_t size = sizeof(crn_disk_lane) / 2;
+    assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+    assert_int_equal(fwrite(&size, sizeof size, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void look_at_cut_lane(program *program)
+{
+    crn_error error = {0};
+    if (!now.act)
+        copy_file(program->path, program->copy);
+    crn_profile *profile = crn_profile_load(program->copy, &error);
+    if (!profile)
+        fail_msg("%s", error.message);
+    crn_profile_free(profile);
+}
+
 static void close_program(void *data)
 {
     setup_close(&((program *)data)->opened);
@@ -548,6 +597,12 @@ static void the_end_cuts_nothing_off(void **state)
     at_each_moment(3, 400, add_spans, close_program, look_at_spans);
 }
 
+static void a_lane_that_becomes_short_is_left_out(void **state)
+{
+    (void)state;
+    at_each_moment(40, 0, charge, cut_lane, look_at_cut_lane);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -561,6 +616,7 @@ int main(void)
         cmocka_unit_test(no_time_counts_twice),
         cmocka_unit_test(a_moment_is_whole),
         cmocka_unit_test(the_end_cuts_nothing_off),
+        cmocka_unit_test(a_lane_that_becomes_short_is_left_out),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
