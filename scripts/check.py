@@ -211,8 +211,8 @@ def run_tests(part, arguments, env):
     left = os.path.join(folder, "meson-logs", "testlog.json")
     if os.path.exists(left):
         os.remove(left)
-    if "--num-processes" not in arguments:  # one more than processors: some wait for a clock
-        arguments = ["--num-processes", str(os.cpu_count() + 1), *arguments]
+    if "--num-processes" not in arguments:  # more than processors: some wait for a clock or a browser
+        arguments = ["--num-processes", str(os.cpu_count() + 2), *arguments]
     good = run(["meson", "test", "-C", folder, "--no-rebuild", *arguments],
                part + ".test.log", env)
     return (count_tests(part, folder) if os.path.exists(left) else {}), good
