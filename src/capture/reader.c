@@ -271,7 +271,10 @@ bool crn_reader_refresh(crn_reader *reader, crn_error *error)
     if (reader->header.state != CRN_STATE_RECORDING)
         return true;
     free_chunks(reader);
-    return crn_reader_open_file(reader, reader->file, "the capture", error);
+    uint32_t waited = reader->waited;
+    bool opened = crn_reader_open_file(reader, reader->file, "the capture", error);
+    reader->waited = waited;
+    return opened;
 }
 
 void crn_reader_close(crn_reader *reader)
