@@ -22,6 +22,12 @@
 
 typedef enum crn_lock_kind { CRN_LOCK_MUTEX, CRN_LOCK_CONDITION, CRN_LOCK_SEMAPHORE } crn_lock_kind;
 
+typedef enum crn_lock_state {
+    CRN_LOCK_UNSET,   /* a thread sets the members of the entry */
+    CRN_LOCK_SET,     /* they are set, for good */
+    CRN_LOCK_IGNORED, /* the lock is not recorded */
+} crn_lock_state;
+
 enum {
     CRN_LOCKS_MOST = 512, /* of all kinds; further locks are not recorded */
     CRN_POSTS_MOST = 256  /* posts of a semaphore that were not taken yet */
@@ -32,9 +38,8 @@ typedef struct crn_posts crn_posts;
 /* A mutex, condition variable or semaphore of the program. Never freed: a later lock at the same
  * address is taken for the same lock. */
 typedef struct crn_lock {
-    const void *address; /* atomic; NULL: the entry is free */
-    bool settled;        /* atomic; `ready` has its final value */
-    bool ready;          /* the members below are set; false for a lock beyond CRN_LOCKS_MOST */
+    const void *address;  /* atomic; NULL: the entry is free */
+    crn_lock_state state; /* atomic */
     crn_lock_kind kind;
     cairn_block held, wait; /* NAME, NAME.wait; of other kinds `held` is NAME, a wait, and `wait` is
                                NAME.elsewhere */
@@ -81,6 +86,15 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind);
 /* Returns the entry of a lock, of any kind; NULL if it has none yet. */
 crn_lock *crn_lock_known(const void *address);
 
+/* In a child of fork: what a thread of the parent was about to record is given up, so that no
+ * thread of the child waits for it. */
+void crn_locks_after_fork(void);
+
+/* Waits a moment for another thread that has a lock of the recording. Turns of a loop begin with 0.
+ * Returns false after about 0.3 s: that thread may wait in a signal handler for the caller. Not a
+ * cancellation point. */
+bool crn_locks_wait(int turn);
+
 /* ---- record.c: what the calling thread does ---- */
 
 /* Returns the thread's strand if a call from the address `caller` is to be recorded; otherwise
@@ -106,6 +120,10 @@ void crn_record_waited(cairn_strand *strand, const crn_lock *condition, const cr
 /* Records that the thread is about to signal a condition variable. Does nothing if no thread
  * waits. */
 void crn_record_signal(cairn_strand *strand, crn_lock *condition);
+
+/* In a child of fork: no longer records the posts of a semaphore, which has some, if a thread of the
+ * parent was about to change them. */
+void crn_record_fork(crn_lock *semaphore);
 
 /* Records a semaphore's value at its first use, unless another thread has. */
 void crn_record_first_value(crn_lock *semaphore, unsigned value);

@@ -70,6 +70,7 @@ static bool is_of_cairn(const void *caller)
 static void after_fork_in_child(void)
 {
     here.count = 0; /* `held` has numbers of the parent's spans */
+    crn_locks_after_fork();
 }
 
 __attribute__((constructor)) static void start(void)
@@ -166,10 +167,11 @@ void crn_record_signal(cairn_strand *strand, crn_lock *condition)
 
 /* ---- semaphores ---- */
 
-/* A semaphore's posts, in their order. A signal handler may post while its thread has `locked`
- * them: so a thread gives up after some turns, and that post or take is not recorded. */
+/* A semaphore's posts, in their order. A thread that has them `locked` does not come here again:
+ * its signal handlers record nothing meanwhile (crn_locks_busy). */
 struct crn_posts {
-    bool locked; /* atomic */
+    bool locked;    /* atomic */
+    bool abandoned; /* atomic; a thread waited for the lock in vain */
     uint32_t first, count;
     unsigned before; /* part of the value that came from no recorded post */
     cairn_span spans[CRN_POSTS_MOST];
@@ -177,16 +179,25 @@ struct crn_posts {
 
 static bool lock_posts(crn_posts *posts)
 {
-    enum { TURNS = 10000 };
-    for (int i = 0; posts && i < TURNS; i++)
+    if (!posts)
+        return false;
+    for (int turn = 0; !__atomic_load_n(&posts->abandoned, __ATOMIC_RELAXED); turn++) {
         if (!__atomic_exchange_n(&posts->locked, true, __ATOMIC_ACQUIRE))
             return true;
+        if (!crn_locks_wait(turn))
+            __atomic_store_n(&posts->abandoned, true, __ATOMIC_RELAXED);
+    }
     return false;
 }
 
 static void unlock_posts(crn_posts *posts)
 {
     __atomic_store_n(&posts->locked, false, __ATOMIC_RELEASE);
+}
+
+void crn_record_fork(crn_lock *semaphore)
+{
+    semaphore->posts->abandoned |= semaphore->posts->locked;
 }
 
 void crn_record_first_value(crn_lock *semaphore, unsigned value)

@@ -6,8 +6,10 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "locks.h"
 
@@ -74,14 +76,46 @@ static void note_once(uint32_t count)
                            "recorded, except for those after the first 512");
 }
 
-/* Waits until another thread has filled the entry. The wait has an end, because a signal handler
- * may have interrupted that thread. */
-static bool is_ready(const crn_lock *lock)
+bool crn_locks_wait(int turn)
 {
-    enum { TURNS = 1000 };
-    for (int i = 0; i < TURNS && !__atomic_load_n(&lock->settled, __ATOMIC_ACQUIRE); i++)
-        sched_yield();
-    return __atomic_load_n(&lock->settled, __ATOMIC_ACQUIRE) && lock->ready;
+    enum { TURNS = 1000, SLEEPS = 2000 };
+    const struct timespec moment = {.tv_nsec = 100000};
+    if (turn >= TURNS)
+        syscall(SYS_nanosleep, &moment, NULL); /* nanosleep() would be a cancellation point */
+    return turn < TURNS + SLEEPS;
+}
+
+/* Changes the state of an entry that no other thread has changed meanwhile. Returns the state
+ * then. */
+static crn_lock_state settle(crn_lock *lock, crn_lock_state to)
+{
+    crn_lock_state state = CRN_LOCK_UNSET;
+    bool done = __atomic_compare_exchange_n(&lock->state, &state, to, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE);
+    return done ? to : state;
+}
+
+/* Waits until the thread that makes the entry has set its members. Returns false if the lock is
+ * not recorded. */
+static bool is_set(crn_lock *lock)
+{
+    for (int turn = 0;; turn++) {
+        crn_lock_state state = __atomic_load_n(&lock->state, __ATOMIC_ACQUIRE);
+        if (state == CRN_LOCK_UNSET && !crn_locks_wait(turn))
+            state = settle(lock, CRN_LOCK_IGNORED);
+        if (state != CRN_LOCK_UNSET)
+            return state == CRN_LOCK_SET;
+    }
+}
+
+void crn_locks_after_fork(void)
+{
+    for (crn_lock *lock = table; lock < table + ROOM; lock++) {
+        if (lock->address)
+            settle(lock, CRN_LOCK_IGNORED);
+        if (lock->posts)
+            crn_record_fork(lock);
+    }
 }
 
 crn_lock *crn_lock_known(const void *address)
@@ -91,7 +125,7 @@ crn_lock *crn_lock_known(const void *address)
         crn_lock *lock = &table[at % ROOM];
         const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
         if (here == address)
-            return is_ready(lock) ? lock : NULL;
+            return is_set(lock) ? lock : NULL;
         if (!here)
             return NULL;
     }
@@ -103,7 +137,7 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
         crn_lock *lock = &table[at % ROOM];
         const void *here = __atomic_load_n(&lock->address, __ATOMIC_RELAXED);
         if (here == address)
-            return is_ready(lock) && lock->kind == kind ? lock : NULL;
+            return is_set(lock) && lock->kind == kind ? lock : NULL;
         if (here)
             continue;
         if (__atomic_load_n(&used, __ATOMIC_RELAXED) > CRN_LOCKS_MOST)
@@ -115,10 +149,11 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind)
         }
         uint32_t count = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
         note_once(count);
-        lock->ready = count < CRN_LOCKS_MOST;
-        if (lock->ready)
+        if (count < CRN_LOCKS_MOST)
             fill(lock, kind, count + 1);
-        __atomic_store_n(&lock->settled, true, __ATOMIC_RELEASE);
-        return lock->ready ? lock : NULL;
+        return settle(lock, count < CRN_LOCKS_MOST ? CRN_LOCK_SET : CRN_LOCK_IGNORED) ==
+                       CRN_LOCK_SET
+                   ? lock
+                   : NULL;
     }
 }

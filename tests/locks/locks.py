@@ -122,6 +122,13 @@ def _():
                       "(select count(*) from spans where name like '%.elsewhere')"), [(400, 0)])
 
 
+@case("no post is lost if its thread is interrupted for long")
+def _():
+    capture = record(PLAIN, "interrupted")
+    same(ask(capture, "select name, count(*) from spans where name like 'hurried%' group by name"),
+         [("hurried", 20000), ("hurried.post", 20000)])
+
+
 @case("cancelled waits, children, and more mutexes than are recorded")
 def _():
     capture = record(PLAIN, "odd")

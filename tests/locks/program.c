@@ -214,6 +214,65 @@ static void print_results(void)
     printf("signal %d\n", sem_wait(&tokens));
 }
 
+/* ---- interruptions at any instruction, long enough for others to wait in vain ---- */
+
+static timer_t interrupts;
+
+static void interrupt_soon(void)
+{
+    const struct itimerspec once = {.it_value = {.tv_nsec = 100000}};
+    timer_settime(interrupts, 0, &once, NULL);
+}
+
+static void stay_away(int number)
+{
+    static const struct timespec while_the_other_runs = {.tv_nsec = 2000000};
+    (void)number;
+    nanosleep(&while_the_other_runs, NULL);
+    interrupt_soon();
+}
+
+/* Interrupts the calling thread again and again. */
+static void begin_interrupts(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR2};
+    signal(SIGUSR2, stay_away);
+    event._sigev_un._tid = gettid();
+    timer_create(CLOCK_MONOTONIC, &event, &interrupts);
+    interrupt_soon();
+}
+
+static void end_interrupts(void)
+{
+    timer_delete(interrupts);
+}
+
+enum { INTERRUPTED_POSTS = 20000 };
+sem_t hurried; /* named in the dynamic symbol table, too */
+
+static void *take_hurried(void *data)
+{
+    for (int i = 0; i < INTERRUPTED_POSTS; i++)
+        sem_wait(&hurried);
+    return data;
+}
+
+static void post_interrupted(void)
+{
+    pthread_t other;
+    sem_init(&hurried, 0, 0);
+    pthread_create(&other, NULL, take_hurried, NULL);
+    begin_interrupts();
+    for (int i = 0; i < INTERRUPTED_POSTS; i++) {
+        for (int value = 200; value > 100; sem_getvalue(&hurried, &value))
+            ; /* no more than are recorded */
+        sem_post(&hurried);
+    }
+    end_interrupts();
+    pthread_join(other, NULL);
+    puts("interrupted");
+}
+
 /* ---- children, cancellation, many ---- */
 
 static void give_up(void *mutex)
@@ -268,12 +327,14 @@ static void take_fresh(void)
         sem_init(&fresh[i], 0, 0);
     turn = -1;
     pthread_create(&other, NULL, post_fresh, NULL);
+    begin_interrupts();
     for (int i = 0; i < FRESH; i++) {
         while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != i)
             sched_yield();
         sem_wait(&fresh[i]);
         __atomic_store_n(&turn, -1, __ATOMIC_RELEASE);
     }
+    end_interrupts();
     pthread_join(other, NULL);
 }
 
@@ -318,9 +379,10 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"contend", contend},       {"cross", cross}, {"turns", take_turns},
-                 {"results", print_results}, {"odd", be_odd},  {"nobody", signal_nobody},
-                 {"fresh", take_fresh}};
+    } parts[] = {{"contend", contend},  {"cross", cross},
+                 {"turns", take_turns}, {"results", print_results},
+                 {"odd", be_odd},       {"nobody", signal_nobody},
+                 {"fresh", take_fresh}, {"interrupted", post_interrupted}};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (count < 2 || strcmp(arguments[1], parts[i].name) == 0)
