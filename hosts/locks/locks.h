@@ -86,9 +86,9 @@ crn_lock *crn_lock_of(const void *address, crn_lock_kind kind);
 /* Returns the entry of a lock, of any kind; NULL if it has none yet. */
 crn_lock *crn_lock_known(const void *address);
 
-/* In a child of fork: what a thread of the parent was about to record is given up, so that no
- * thread of the child waits for it. */
-void crn_locks_after_fork(void);
+/* In a child of fork: gives up the entries that threads of the parent were about to make, so that
+ * no thread waits for them, and calls `give_up` with each entry. */
+void crn_locks_after_fork(void (*give_up)(crn_lock *lock));
 
 /* Waits a moment for another thread that has a lock of the recording. Turns of a loop begin with 0.
  * Returns false after about 0.3 s: that thread may wait in a signal handler for the caller. Not a
@@ -120,10 +120,6 @@ void crn_record_waited(cairn_strand *strand, const crn_lock *condition, const cr
 /* Records that the thread is about to signal a condition variable. Does nothing if no thread
  * waits. */
 void crn_record_signal(cairn_strand *strand, crn_lock *condition);
-
-/* In a child of fork: no longer records the posts of a semaphore, which has some, if a thread of the
- * parent was about to change them. */
-void crn_record_fork(crn_lock *semaphore);
 
 /* Records a semaphore's value at its first use, unless another thread has. */
 void crn_record_first_value(crn_lock *semaphore, unsigned value);

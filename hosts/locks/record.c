@@ -67,19 +67,6 @@ static bool is_of_cairn(const void *caller)
     return false;
 }
 
-static void after_fork_in_child(void)
-{
-    here.count = 0; /* `held` has numbers of the parent's spans */
-    crn_locks_after_fork();
-}
-
-__attribute__((constructor)) static void start(void)
-{
-    dl_iterate_phdr(find_own, NULL);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-    on = secure_getenv("CAIRN_LOCKS") != NULL;
-}
-
 cairn_strand *crn_locks_strand(const void *caller)
 {
     if (!on || here.busy || is_of_cairn(caller))
@@ -195,11 +182,6 @@ static void unlock_posts(crn_posts *posts)
     __atomic_store_n(&posts->locked, false, __ATOMIC_RELEASE);
 }
 
-void crn_record_fork(crn_lock *semaphore)
-{
-    semaphore->posts->abandoned |= semaphore->posts->locked;
-}
-
 void crn_record_first_value(crn_lock *semaphore, unsigned value)
 {
     crn_posts *made = cairn_priv_calloc(1, sizeof *made), *none = NULL;
@@ -264,4 +246,26 @@ void crn_record_took(cairn_strand *strand, crn_lock *semaphore, uint64_t since)
         cairn_priv_loose_waits_for(strand, put(strand, semaphore->held, since, now), post);
     else if (!known)
         put(strand, semaphore->wait, since, now);
+}
+
+/* ---- start ---- */
+
+/* Gives up a semaphore's posts if a thread of the parent had them locked. */
+static void give_up_locked(crn_lock *lock)
+{
+    if (lock->posts)
+        lock->posts->abandoned |= lock->posts->locked;
+}
+
+static void after_fork_in_child(void)
+{
+    here.count = 0; /* `held` has numbers of the parent's spans */
+    crn_locks_after_fork(give_up_locked);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    dl_iterate_phdr(find_own, NULL);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    on = secure_getenv("CAIRN_LOCKS") != NULL;
 }

@@ -108,13 +108,12 @@ static bool is_set(crn_lock *lock)
     }
 }
 
-void crn_locks_after_fork(void)
+void crn_locks_after_fork(void (*give_up)(crn_lock *lock))
 {
     for (crn_lock *lock = table; lock < table + ROOM; lock++) {
         if (lock->address)
             settle(lock, CRN_LOCK_IGNORED);
-        if (lock->posts)
-            crn_record_fork(lock);
+        give_up(lock);
     }
 }
 
