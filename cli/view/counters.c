@@ -50,11 +50,10 @@ static void write_points(FILE *out, const crn_counter_point *points, uint32_t co
 
 bool crn_view_counters(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
     crn_view_window window;
-    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
-        !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
+    if (!file || !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
         return false;
     const crn_counter_tracks *tracks = file->counters;
     uint32_t shown = tracks->count < TRACKS_MAX ? tracks->count : TRACKS_MAX;

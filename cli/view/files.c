@@ -281,6 +281,14 @@ bool crn_view_file_spans(crn_view *view, crn_view_file *file)
     return false;
 }
 
+crn_view_file *crn_view_file_chosen(crn_view *view, const crn_view_query *query,
+                                    const crn_view_choice **choice)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    bool good = file && crn_view_file_spans(view, file) && crn_view_choice_of(file, query, choice);
+    return good ? file : NULL;
+}
+
 /* ---- while a program writes ---- */
 
 /* Returns true if the file may have grown. */

@@ -38,10 +38,10 @@ static bool read_names(crn_latency_report *report, const crn_view_file *file,
 /* A choice restricts results; the way back from them leads over all spans. */
 bool crn_view_latency(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
     uint64_t top, frames;
-    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice))
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
+    if (!file)
         return false;
     crn_span_source source = {
         .path = file->path, .profile = file->plain, .trace = file->trace, .spans = file->spans};

@@ -99,11 +99,10 @@ static void write_off_core(FILE *out, const crn_trace *trace, const crn_view_win
 
 bool crn_view_moments(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
     crn_view_window window;
-    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
-        !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
+    if (!file || !crn_view_window_of(file, choice, query, PIXELS_DEFAULT, PIXELS_MAX, &window))
         return false;
     fprintf(out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64, window.from, window.to);
     write_events(out, file->trace, &window);

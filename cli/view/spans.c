@@ -97,13 +97,12 @@ static crn_span_sort sort_of(const crn_view_query *query)
 
 bool crn_view_spans(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const char *name = crn_view_text(query, "view");
     const crn_view_choice *choice;
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
     uint64_t top;
     uint8_t *kept;
     if (!file || !crn_view_number(query, "top", TOP_DEFAULT, TOP_MAX, &top) ||
-        !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
         !blocks_of(file, query, &kept))
         return false;
     crn_spans_report report = report_of(view, file, choice);
@@ -143,12 +142,11 @@ bool crn_view_spans(FILE *out, crn_view *view, const crn_view_query *query)
  * choice. */
 bool crn_view_span(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
     uint64_t id, chosen;
     if (!file || !crn_view_number(query, "id", 0, UINT32_MAX, &id) ||
-        !crn_view_number(query, "chosen", 0, 1, &chosen) || !crn_view_file_spans(view, file) ||
-        !crn_view_choice_of(file, query, &choice))
+        !crn_view_number(query, "chosen", 0, 1, &chosen))
         return false;
     if (chosen && choice && id < choice->trace->span_count)
         id = choice->origins[id];
@@ -170,9 +168,9 @@ bool crn_view_span(FILE *out, crn_view *view, const crn_view_query *query)
 /* Answers with the chosen spans by path, as boxes. */
 bool crn_view_span_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
-    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice))
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
+    if (!file)
         return false;
     crn_view_part *part = &file->span_part;
     const char *key = choice ? choice->key : "all";
@@ -313,11 +311,10 @@ static void write_look(FILE *out, const crn_view_file *file, const crn_view_choi
 
 bool crn_view_timeline(FILE *out, crn_view *view, const crn_view_query *query)
 {
-    crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
     crn_chart_window window;
-    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
-        !window_of(file, choice, query, &window))
+    crn_view_file *file = crn_view_file_chosen(view, query, &choice);
+    if (!file || !window_of(file, choice, query, &window))
         return false;
     crn_chart_drawing look = crn_chart_draw(file->chart, &window);
     write_look(out, file, choice, &window, &look);

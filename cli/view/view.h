@@ -202,6 +202,10 @@ void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
  * returns false. */
 bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
                         const crn_view_choice **choice);
+/* Returns the query's file with its spans loaded, and sets `*choice` as crn_view_choice_of does. On
+ * an error prints why, returns NULL. */
+crn_view_file *crn_view_file_chosen(crn_view *view, const crn_view_query *query,
+                                    const crn_view_choice **choice);
 /* A window of time to draw. */
 typedef struct crn_view_window {
     uint64_t from, to; /* ns; from < to */

@@ -8,6 +8,7 @@
 set -u
 build=$1
 here=$2/tests/compile
+. "$2/tests/support/tap.sh"
 prefix=$3
 libdir=$4
 shift 4
@@ -16,18 +17,6 @@ built=" $* "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-
-cases=0
-# Runs the command line in $2; prints its output if it fails.
-check() {
-    cases=$((cases + 1))
-    if (eval "$2") >"$work/log" 2>&1; then
-        echo "ok $cases - $1"
-    else
-        echo "not ok $cases - $1"
-        sed 's/^/# /' "$work/log"
-    fi
-}
 
 skip() {
     cases=$((cases + 1))
@@ -261,4 +250,4 @@ case $built in
     ;;
 esac
 
-echo "1..$cases"
+tap_end

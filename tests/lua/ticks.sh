@@ -7,20 +7,10 @@
 #   ticks.sh CAIRN
 set -u
 cairn=$(readlink -f "$1")
+. "$(dirname "$0")/../support/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-
-cases=0
-check() {
-    cases=$((cases + 1))
-    if (eval "$2") >log 2>&1; then
-        echo "ok $cases - $1"
-    else
-        echo "not ok $cases - $1"
-        sed 's/^/# /' log
-    fi
-}
 
 cat >loop.lua <<'LUA'
 local function first() local x = 0 for i = 1, 100 do x = x + i end return x end
@@ -80,4 +70,4 @@ for period in 1 2 333 1000; do
         cmp plain found &&
         $cairn assert hooked.cairn 'self.ticks(\"work\") > 3.9e6' 'self.ticks(\"work\") < 4.1e6'"
 done
-echo "1..$cases"
+tap_end

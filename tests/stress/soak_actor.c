@@ -2,25 +2,17 @@
  *
  * soak_actor.c - a lane and its random events.
  */
-#include <time.h>
-
 #include "stress/soak.h"
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "support/clock.h"
 
 uint64_t soak_now(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return now_ns();
 }
 
 static soak_time both_clocks(void)
 {
-    return (soak_time){soak_now(), read_clock(CLOCK_THREAD_CPUTIME_ID)};
+    return (soak_time){soak_now(), own_cpu()};
 }
 
 /* ---- taking and giving lanes ---- */
