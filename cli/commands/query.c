@@ -79,30 +79,37 @@ static void unload(loaded *loaded)
         if (loaded->shown[i] != loaded->recorded[i])
             crn_profile_free(loaded->shown[i]);
         crn_profile_free(loaded->recorded[i]);
+        crn_store_close(loaded->files[i].store);
     }
     crn_free(loaded->files);
     crn_free((void *)loaded->recorded);
     crn_free((void *)loaded->shown);
 }
 
-/* Loads the profiles: as recorded, which spans refer to, and as shown, with functions for
- * addresses. Both are the same profile if it has no addresses. */
+/* Loads the spans, and then the profiles: as recorded, which spans refer to, and as shown, with
+ * functions for addresses. Both are the same profile if it has no addresses. */
 static bool load(loaded *loaded, crn_error *error)
 {
     *loaded = (struct loaded){.files = crn_calloc(given.words.count, sizeof *loaded->files),
                               .recorded = crn_calloc(given.words.count, sizeof *loaded->recorded),
                               .shown = crn_calloc(given.words.count, sizeof *loaded->shown)};
     for (uint32_t i = 0; i < given.words.count; i++) {
-        crn_profile *profile = crn_profile_load(given.words.list[i], error);
-        if (!profile)
+        const char *path = given.words.list[i];
+        crn_span_store *store = crn_store_open(path, error);
+        crn_profile *profile = store ? crn_profile_load(path, error) : NULL;
+        if (!profile) {
+            crn_store_close(store);
             return false;
+        }
         loaded->recorded[i] = loaded->shown[i] = profile;
         loaded->count++;
         if (crn_symbols_wanted(profile))
             loaded->shown[i] = crn_symbols_resolve(profile, NULL, NULL);
         crn_live_derive(loaded->shown[i]);
-        loaded->files[i] =
-            (crn_query_file){given.words.list[i], loaded->shown[i], loaded->recorded[i], NULL};
+        loaded->files[i] = (crn_query_file){.path = path,
+                                            .profile = loaded->shown[i],
+                                            .recorded = loaded->recorded[i],
+                                            .store = store};
     }
     return true;
 }

@@ -427,13 +427,13 @@ static int run(void)
     };
     crn_error error = {0};
     crn_progress_begin("%s: reading %s", crn_cli_name, path);
-    crn_profile *profile = crn_profile_load(path, &error);
-    crn_trace *trace = profile ? crn_trace_load(path, &error) : NULL;
+    crn_trace *trace = crn_trace_load(path, &error); /* before the profile, which has its blocks */
+    crn_profile *profile = trace ? crn_profile_load(path, &error) : NULL;
     crn_progress_end();
     report.profile = profile;
     report.trace = trace;
     int status = CRN_EXIT_BAD;
-    if (!trace)
+    if (!profile)
         crn_cli_fail("%s", error.message);
     else if (!trace->span_count)
         crn_cli_fail("%s: has no spans to replay; see cairn-whatif(1)", path);

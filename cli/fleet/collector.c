@@ -198,11 +198,11 @@ bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, cons
                         crn_error *error)
 {
     size_t requests = 1, own = labels->count;
-    crn_profile *recorded = crn_profile_load(path, error), *shown = recorded;
-    crn_trace *trace = recorded ? crn_trace_load(path, error) : NULL;
-    if (trace && crn_symbols_wanted(recorded))
+    crn_trace *trace = crn_trace_load(path, error); /* before the profile, which has its blocks */
+    crn_profile *recorded = trace ? crn_profile_load(path, error) : NULL, *shown = recorded;
+    if (recorded && crn_symbols_wanted(recorded))
         shown = crn_symbols_resolve(recorded, NULL, NULL);
-    bool good = trace != NULL;
+    bool good = recorded != NULL;
     if (good) {
         crn_fleet_labels_add_own(labels, shown);
         good = collector->kind == OTLP

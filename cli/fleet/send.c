@@ -29,14 +29,12 @@ static void unload(loaded *loaded)
 
 static bool load(loaded *loaded, const char *path, crn_error *error)
 {
-    *loaded = (struct loaded){.recorded = crn_profile_load(path, error)};
-    loaded->shown = loaded->recorded;
-    if (!loaded->recorded)
-        return false;
-    loaded->spans = crn_store_open_whole(path, error);
-    if (loaded->spans && crn_symbols_wanted(loaded->recorded))
+    *loaded = (struct loaded){.spans = crn_store_open_whole(path, error)};
+    if (loaded->spans) /* which come first: the profile then has their blocks */
+        loaded->recorded = loaded->shown = crn_profile_load(path, error);
+    if (loaded->recorded && crn_symbols_wanted(loaded->recorded))
         loaded->shown = crn_symbols_resolve(loaded->recorded, NULL, NULL);
-    return loaded->spans != NULL;
+    return loaded->recorded != NULL;
 }
 
 bool crn_fleet_send(crn_push_batch *batch, crn_fleet_labels *labels, const char *path,

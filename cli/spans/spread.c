@@ -323,12 +323,13 @@ static bool load(view *view)
 {
     crn_error error = {0};
     crn_progress_begin("%s: reading %s", crn_cli_name, view->path);
-    view->profile = crn_profile_load(view->path, &error);
-    view->spreads = view->profile ? crn_spreads_load(view->path, &error) : NULL;
+    view->spreads = crn_spreads_load(view->path, &error);
+    if (view->spreads) /* which come first: the profile then has their blocks */
+        view->profile = crn_profile_load(view->path, &error);
     crn_progress_end();
-    if (!view->spreads)
+    if (!view->profile)
         crn_cli_fail("%s", error.message);
-    return view->spreads != NULL;
+    return view->profile != NULL;
 }
 
 static int show(FILE *out, view *view, const char *block, crn_span_sort sort, uint32_t top,

@@ -241,12 +241,14 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
                                crn_symbols_cache *names)
 {
     crn_top_look look = {0};
-    uint64_t began = crn_cli_clock_ns(CLOCK_MONOTONIC);
     uint64_t cost = crn_cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     double helpers = helpers_so_far();
     crn_error error = {0};
     struct stat file = {0};
     bool there = stat(path, &file) == 0 || errno != ENOENT;
+    /* The spans before the profile, which then has their blocks. */
+    crn_trace *trace = needs.view == CRN_TOP_SPANS ? crn_trace_load(path, &error) : NULL;
+    uint64_t began = crn_cli_clock_ns(CLOCK_MONOTONIC);
     look.profile = crn_profile_load(path, &error);
     look.taken_ns = began + (crn_cli_clock_ns(CLOCK_MONOTONIC) - began) / 2;
     if (look.profile) {
@@ -257,8 +259,8 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
         if (needs.view == CRN_TOP_LANES && !crn_lanes_load(&look.lanes, path, &error))
             look.lanes = (crn_lanes){0};
         bool same = before && look.run == before->run;
-        if (needs.view == CRN_TOP_SPANS)
-            look.spans = crn_top_spans_read(path, look.profile, same ? before->spans : NULL,
+        if (trace)
+            look.spans = crn_top_spans_make(trace, look.profile, same ? before->spans : NULL,
                                             needs.deadlines);
         if (before && !same)
             crn_symbols_cache_forget(names);
@@ -267,6 +269,7 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
         look.state = there ? CRN_TOP_UNREADABLE : CRN_TOP_WAITING;
         snprintf(look.problem, sizeof look.problem, "%s", error.message);
     }
+    crn_trace_free(trace);
     look.helpers = helpers_so_far() - helpers;
     look.cost = (double)(crn_cli_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost) / 1e9 + look.helpers;
     return look;

@@ -47,13 +47,9 @@ static crn_top_span_table measure(crn_spans *spans, const crn_top_spans *made, u
     return table;
 }
 
-crn_top_spans *crn_top_spans_read(const char *path, const crn_profile *profile,
+crn_top_spans *crn_top_spans_make(const crn_trace *trace, const crn_profile *profile,
                                   const crn_top_spans *before, const crn_top_deadlines *deadlines)
 {
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        return NULL;
     uint32_t blocks = profile->block_count ? profile->block_count : 1;
     crn_top_spans *made = crn_calloc(1, sizeof *made);
     *made = (crn_top_spans){.block_count = blocks,
@@ -67,7 +63,6 @@ crn_top_spans *crn_top_spans_read(const char *path, const crn_profile *profile,
     if (made->compared)
         made->since = measure(spans, made, before->length);
     crn_spans_free(spans);
-    crn_trace_free(trace);
     return made;
 }
 

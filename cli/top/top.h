@@ -78,9 +78,8 @@ typedef struct crn_top_spans {
     crn_top_span_table all, since;
 } crn_top_spans;
 
-/* Reads the spans. `before` is the previous snapshot's of the same run, or NULL. Returns NULL if
- * they cannot be read. */
-crn_top_spans *crn_top_spans_read(const char *path, const crn_profile *profile,
+/* Measures the spans. `before` is the previous snapshot's of the same run, or NULL. */
+crn_top_spans *crn_top_spans_make(const crn_trace *trace, const crn_profile *profile,
                                   const crn_top_spans *before, const crn_top_deadlines *deadlines);
 void crn_top_spans_free(crn_top_spans *spans);
 

@@ -116,8 +116,10 @@ bool crn_view_sql(FILE *out, crn_view *view, const crn_view_query *query)
         pthread_cond_wait(&view->looked, &view->lock);
     crn_error error = {0};
     const crn_trace none = {.spans = NULL}; /* another tool's file has no spans */
-    crn_query_file source = {file->path, file->profile, file->plain,
-                             file->foreign ? &none : file->trace};
+    crn_query_file source = {.path = file->path,
+                             .profile = file->profile,
+                             .recorded = file->plain,
+                             .trace = file->foreign ? &none : file->trace};
     crn_query *asked = crn_query_open(&source, 1, &error);
     if (!asked) {
         crn_cli_fail("%s", error.message);

@@ -164,12 +164,14 @@ static bool open_capture(crn_query_capture *capture, const crn_query_file *file,
     static const crn_trace no_spans;
     const crn_trace *trace = file->path ? file->trace : &no_spans;
     capture->path = file->path;
-    capture->profile = file->profile;
-    if (!file->profile)
-        capture->profile = capture->own = crn_profile_load(file->path, error);
-    if (capture->profile)
-        capture->store = trace ? crn_store_of(trace) : crn_store_open(file->path, error);
+    capture->store = file->store;
     if (!capture->store)
+        capture->store = capture->own_store =
+            trace ? crn_store_of(trace) : crn_store_open(file->path, error);
+    capture->profile = file->profile;
+    if (!file->profile && capture->store)
+        capture->profile = capture->own = crn_profile_load(file->path, error);
+    if (!capture->profile || !capture->store)
         return false;
     map_blocks(capture, file->recorded ? file->recorded : capture->profile);
     return true;
@@ -252,7 +254,7 @@ void crn_captures_close(crn_query *query)
         crn_call_graph_free(&capture->graph);
         crn_block_cost_free(&capture->cost);
         crn_stack_free(&capture->stack);
-        crn_store_close(capture->store);
+        crn_store_close(capture->own_store);
         crn_profile_free(capture->own);
         if (query->key_of)
             crn_free(query->key_of[i]);

@@ -21,9 +21,9 @@ typedef struct crn_query_costs {
 typedef struct crn_query_capture {
     const char *path;
     const crn_profile *profile;
-    crn_profile *own; /* `profile`, if the capture owns it; else NULL */
-    crn_span_store *store;
-    uint32_t *blocks; /* maps block numbers in spans to blocks of `profile` */
+    crn_profile *own;                  /* `profile`, if the capture owns it; else NULL */
+    crn_span_store *store, *own_store; /* the second: likewise */
+    uint32_t *blocks;                  /* maps block numbers in spans to blocks of `profile` */
     uint32_t block_limit;
     struct crn_summary_row *summary;  /* by block; NULL until first used */
     crn_rank_search *ranks;           /* by block, while `summary` lacks quantiles */

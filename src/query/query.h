@@ -19,7 +19,10 @@ typedef struct crn_query_file {
                                     `path` */
     const crn_profile *recorded; /* profile whose blocks the spans refer to, if `profile` was
                                     derived from it; NULL: `profile` */
-    const crn_trace *trace;      /* spans, owned by the caller; NULL: read from `path` */
+    const crn_trace *trace;      /* spans, owned by the caller; NULL: `store` */
+    crn_span_store *store;       /* spans, owned by the caller; NULL: read from `path`. If the
+                                    caller reads those of a live capture before its profile, the
+                                    profile has all their blocks */
 } crn_query_file;
 
 /* Opens captures. Ids continue from one capture to the next. On an error returns NULL and sets

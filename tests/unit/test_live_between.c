@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <cairn/host.h>
@@ -20,56 +19,10 @@
 #include "runtime/runtime.h"
 #include "support/cases.h"
 #include "support/grown.h"
+#include "support/moments.h"
 #include "support/profiles.h"
 #include "support/recorded.h"
 #include "support/scratch.h"
-
-/* ---- moments ---- */
-
-typedef struct moments {
-    void (*act)(void *); /* what the program does at the moment; NULL: nothing any more */
-    void *data;
-    uint32_t at, passed; /* number of the moment; moments so far */
-    size_t tear;         /* offset at which each longer read is divided; 0: no read is */
-    bool backwards;      /* the second part of a read comes first */
-} moments;
-
-static moments now;
-
-static void pass(void)
-{
-    if (!now.act || now.passed++ != now.at)
-        return;
-    void (*act)(void *) = now.act;
-    now.act = NULL;
-    act(now.data);
-}
-
-ssize_t __real_pread64(int file, void *bytes, size_t size, off_t offset);
-ssize_t __wrap_pread64(int file, void *bytes, size_t size, off_t offset);
-
-static ssize_t read_torn(int file, char *bytes, size_t size, off_t offset)
-{
-    ssize_t got[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        int part = i ^ now.backwards;
-        size_t from = part ? now.tear : 0, length = part ? size - now.tear : now.tear;
-        got[part] = __real_pread64(file, bytes + from, length, offset + (off_t)from);
-        if (i == 0)
-            pass();
-    }
-    return got[0] < (ssize_t)now.tear || got[1] < 0 ? got[0] : got[0] + got[1];
-}
-
-ssize_t __wrap_pread64(int file, void *bytes, size_t size, off_t offset)
-{
-    pass();
-    ssize_t got = now.act && now.tear && now.tear < size
-                      ? read_torn(file, bytes, size, offset)
-                      : __real_pread64(file, bytes, size, offset);
-    pass();
-    return got;
-}
 
 /* ---- programs ---- */
 
@@ -207,7 +160,7 @@ static void wait_a_while(void *data)
     crn_profile_moment(program->opened.profile);
 }
 
-/* Charges all time up to now. */
+/* Charges all time up to moments_now. */
 static void charge(void *data)
 {
     call(((program *)data)->opened.strand, 1);
@@ -281,7 +234,7 @@ static void cut_lane(void *data)
 static void look_at_cut_lane(program *program)
 {
     crn_error error = {0};
-    if (!now.act)
+    if (!moments_now.act)
         copy_file(program->path, program->copy);
     crn_profile *profile = crn_profile_load(program->copy, &error);
     if (!profile)
@@ -479,21 +432,21 @@ static void at_moments(uint32_t apart, uint32_t blocks, uint32_t more, void (*pr
                        void (*act)(void *), looking *look)
 {
     bool acted = true;
-    for (now.at = 0; acted; now.at += apart) {
+    for (moments_now.at = 0; acted; moments_now.at += apart) {
         program program = begin(blocks, more);
         prepare(&program);
         program.noted_before = program.noted_count;
         look(&program);
-        now.passed = 0;
-        now.act = act;
-        now.data = &program;
+        moments_now.passed = 0;
+        moments_now.act = act;
+        moments_now.data = &program;
         look(&program);
-        acted = !now.act;
-        now.act = NULL;
+        acted = !moments_now.act;
+        moments_now.act = NULL;
         look(&program);
         end(&program);
     }
-    assert_true(now.at > 2);
+    assert_true(moments_now.at > 2);
 }
 
 static void at_each_moment(uint32_t blocks, uint32_t more, void (*prepare)(void *),
@@ -513,11 +466,11 @@ static void in_each_read(uint32_t blocks, uint32_t more, void (*act)(void *), lo
                                    offsetof(crn_disk_header, used[CRN_SECTION_BLOCKS])};
     for (size_t i = 0; i < sizeof tears / sizeof *tears; i++)
         for (int backwards = 0; backwards < (i ? 2 : 1); backwards++) {
-            now.tear = tears[i];
-            now.backwards = backwards;
+            moments_now.tear = tears[i];
+            moments_now.backwards = backwards;
             at_each_moment(blocks, more, act, act, look);
         }
-    now.tear = 0;
+    moments_now.tear = 0;
 }
 
 static void no_block_goes(void **state)
