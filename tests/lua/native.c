@@ -4,11 +4,14 @@
  * sets hooks, calls back, and waits in the kernel.
  */
 #include <errno.h>
+#include <glob.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -91,6 +94,41 @@ static int nap(lua_State *L)
     return 1;
 }
 
+/* Returns how often the process's threads named `name` have waited; 0 if there is none. */
+static long waits_of(const char *name)
+{
+    glob_t threads;
+    long waits = 0;
+    if (glob("/proc/self/task/*/status", 0, NULL, &threads) != 0)
+        return 0;
+    for (size_t i = 0; i < threads.gl_pathc; i++) {
+        char line[256], found[32] = "";
+        long count = 0;
+        FILE *file = fopen(threads.gl_pathv[i], "re");
+        while (file && fgets(line, sizeof line, file)) {
+            sscanf(line, "Name: %31s", found);
+            sscanf(line, "voluntary_ctxt_switches: %ld", &count);
+        }
+        if (file)
+            fclose(file);
+        if (strcmp(found, name) == 0)
+            waits += count;
+    }
+    globfree(&threads);
+    return waits;
+}
+
+/* nap_until_sampled(ms): waits, and goes on until the sampling thread has begun and ended a round:
+ * it waits between rounds, so a third wait ends a round that began after the first. */
+static int nap_until_sampled(lua_State *L)
+{
+    nap(L);
+    long enough = waits_of("cairn-sampler") + 3;
+    while (waits_of("cairn-sampler") < enough)
+        usleep(1000);
+    return 0;
+}
+
 /* fork(): returns true in the child. wait(): waits for the child. */
 static int fork_process(lua_State *L)
 {
@@ -121,10 +159,15 @@ static int sample_late(lua_State *L)
 
 int luaopen_native(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"watch", watch},     {"unwatch", unwatch},
-                                         {"step", step},       {"again", again},
-                                         {"nap", nap},         {"fork", fork_process},
-                                         {"wait", wait_child}, {"sample_late", sample_late},
+    static const luaL_Reg functions[] = {{"watch", watch},
+                                         {"unwatch", unwatch},
+                                         {"step", step},
+                                         {"again", again},
+                                         {"nap", nap},
+                                         {"fork", fork_process},
+                                         {"wait", wait_child},
+                                         {"sample_late", sample_late},
+                                         {"nap_until_sampled", nap_until_sampled},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
