@@ -82,9 +82,12 @@ def check(program, *options):
     (recorded, count), = rows("select sum(cpu), count(*) from samples", both)
     (total,), = rows("select total from metrics where name = 'cpu'", both)
     same(recorded, total, "the samples and the contexts")
-    assert 0.95 * used < recorded < 1.1 * used + 5e7, (recorded, used)
+    # The other threads are libcairn's. They work for as long as the program runs, and it can wait long for a core.
+    (own,), = rows("""select sum(x.cpu) from samples x join lanes l on l.id = x.lane
+                      where l.thread in (select thread from lanes where spans > 0)""", both)
+    assert 0.95 * used < own < 1.1 * used + 5e7, (own, used)
     (inside,), = rows("select sum(cpu) from samples where span is not null", both)
-    assert inside > 0.9 * recorded, (inside, recorded)
+    assert inside > 0.9 * own, (inside, own)
     spans = dict(rows("select s.name, sum(x.cpu) from samples x join spans s on s.id = x.span group by 1", both))
     same(set(spans), {"frame", "job"}, "the spans of samples")
     assert 0.85 < spans["job"] / (SLOW * BLEND) < 1.15, spans
