@@ -22,11 +22,25 @@ import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = {"sqlite3": ["--size", "2"], "fmt": ["3000"]}
+STEADY = {"lua5.4": ["-DSTRCACHE_N=1"]} # its cache of strings is indexed by their addresses
+STARTUP = {"_start", "_init", "_fini", "__do_global_dtors_aux", "frame_dummy", "register_tm_clones",
+           "deregister_tm_clones"} # of gcc's own object files
 
 
-def run(command, folder, **environment):
-    return subprocess.run(command, cwd=folder, env=dict(os.environ, **environment), check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+def run(command, folder, statuses=(0,), **environment):
+    done = subprocess.run(command, cwd=folder, env=dict(os.environ, **environment), check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if done.returncode not in statuses:
+        raise subprocess.CalledProcessError(done.returncode, command)
+    return done.stdout
+
+
+def run_program(binary, program, folder, before=(), **environment):
+    """At the same path each build: a program can process the path by which it was started."""
+    path = os.path.join(folder, "program")
+    shutil.copy2(binary, path)
+    run([*before, path] + program["run"], folder, program.get("statuses", (0,)), **environment)
+    return path
 
 
 def build(program, front, folder, name, *options):
@@ -106,7 +120,7 @@ def cairn_calls(tool, binary, program, folder):
     path = os.path.join(folder, "x.cairn")
     if os.path.exists(path):
         os.unlink(path)
-    run([binary] + program["run"], folder, CAIRN_OUT=path, CAIRN_WALL="off")
+    run_program(binary, program, folder, CAIRN_OUT=path, CAIRN_WALL="off")
     found = json.loads(run([tool, "report", "--json", "-n", "0", path], folder))
     counts, lines = collections.Counter(), {}
     for row in found["flat"]:
@@ -117,8 +131,9 @@ def cairn_calls(tool, binary, program, folder):
 
 def callgrind_calls(binary, program, folder):
     out = os.path.join(folder, "callgrind.out")
-    run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, "--compress-strings=no",
-         "--compress-pos=no", "--demangle=no", binary] + program["run"], folder)
+    binary = run_program(binary, program, folder,
+                         ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out,
+                          "--compress-strings=no", "--compress-pos=no", "--demangle=no"])
     counts, to, place, there = collections.Counter(), None, None, None
     with open(out, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -156,7 +171,7 @@ def gcov_calls(program, folder, cpp):
     shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place)
     binary = build(program, measure.other("gcc")("", cpp), place, "gcov", "-O0", "--coverage")
-    run([binary] + program["run"], place)
+    run_program(binary, program, place)
     counts = collections.Counter()
     files = [f for f in os.listdir(place) if f.endswith(".gcda")]
     subprocess.run(["gcov", "--json-format"] + files, cwd=place, check=True,
@@ -177,7 +192,7 @@ def hooked_calls(program, folder, cpp):
     binary = build(program, measure.other("gcc")("", cpp), folder, "hooked", "-O0",
                    "-finstrument-functions", made)
     out = os.path.join(folder, "hooks.out")
-    run([binary] + program["run"], folder, HOOKS_OUT=out)
+    run_program(binary, program, folder, HOOKS_OUT=out)
     names = {}
     for line in subprocess.run(["nm", "--defined-only", binary], capture_output=True, text=True,
                                check=True).stdout.split("\n"):
@@ -207,12 +222,13 @@ def compare_calls(name, program, folder, tool, cpp, what):
             theirs = by_plain_name(demangled(theirs))
         known = set(by_plain_name(demangled(dict.fromkeys(own, 0)) if cpp else dict.fromkeys(own, 0)))
         for kind, options in (("count", []), ("lean by an estimate", ["--lean"]),
-                              ("lean", ["--lean=" + os.path.join(folder, measure.BEFORE)])):
+                              ("lean", ["--lean=" + os.path.join(folder, measure.BEFORE)]),
+                              ("standby", ["--standby"])):
             binary = build(program, measure.cairn(*options)(tool, cpp), folder, kind.replace(" ", "-"))
             mine = cairn_calls(tool, binary, program, folder)
             if kind == "count": # chooses what "lean" does not enter
-                run([binary] + program["run"], folder, CAIRN_OUT=os.path.join(folder, measure.BEFORE))
-            names = {n for n in set(mine) | set(theirs) if n in known and not n.startswith("_")}
+                run_program(binary, program, folder, CAIRN_OUT=os.path.join(folder, measure.BEFORE))
+            names = set(mine) | {n for n in theirs if n in known - STARTUP}
             rows["callgrind, " + kind] = (len(names), sum(theirs[n] for n in names),
                                           differences(mine, theirs, names))
     if "gcov" in what or "hooks" in what:
@@ -250,7 +266,7 @@ def compare_time(program, folder, tool, cpp):
     mine, theirs = collections.Counter(), collections.Counter()
     own = set(by_plain_name(demangled(dict.fromkeys(symbols(binary), 0))))
     for _ in range(8):
-        run([binary] + program["run"], folder, CAIRN_OUT=path, CAIRN_PERIOD="4000000")
+        run_program(binary, program, folder, CAIRN_OUT=path, CAIRN_PERIOD="4000000")
         found = json.loads(run([tool, "report", "--json", "-n", "0", "--tree", "-T", "0", path], folder))
         outer = {}
         for row in found["tree"]:
@@ -258,8 +274,8 @@ def compare_time(program, folder, tool, cpp):
             above = outer.get(row["parent"])
             outer[row["context"]] = above or (name if name in own else None)
             mine[outer[row["context"]] or LIBRARIES] += row["self"].get("cpu", 0) / 4e6
-        run(["perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", "250", "-o", data, binary] + program["run"],
-            folder)
+        run_program(binary, program, folder,
+                    ["perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", "250", "-o", data])
         text = run(["perf", "script", "-i", data, "-F", "ip,sym"], folder).decode(errors="replace")
         for sample in text.split("\n\n"):
             name = innermost(sample)
@@ -299,7 +315,8 @@ def main():
         os.makedirs(folder, exist_ok=True)
         program = measure.PROGRAMS[name](os.path.abspath(given.sources), folder, 1)
         cpp = program.get("cpp")
-        small = dict(program, run=SMALL.get(name) or program["run"])
+        small = dict(program, run=SMALL.get(name) or program["run"],
+                     options=program.get("options", []) + STEADY.get(name, []))
         if "siblings" in what:
             for kind, (total, count, copies, lost) in compare_siblings(program, folder, tool,
                                                                        cpp).items():
