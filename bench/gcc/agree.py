@@ -23,6 +23,8 @@ import measure
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = {"sqlite3": ["--size", "2"], "fmt": ["3000"]}
 STEADY = {"lua5.4": ["-DSTRCACHE_N=1"]} # its cache of strings is indexed by their addresses
+# A shell reads its environment: valgrind adds four variables, which with CAIRN_OUT and CAIRN_WALL these two make.
+LIKE_VALGRIND = {"GLIBCXX_FORCE_NEW": "", "GLIBCPP_FORCE_NEW": ""}
 STARTUP = {"_start", "_init", "_fini", "__do_global_dtors_aux", "frame_dummy", "register_tm_clones",
            "deregister_tm_clones"} # of gcc's own object files
 
@@ -39,7 +41,7 @@ def run_program(binary, program, folder, before=(), **environment):
     """At the same path each build: a program can process the path by which it was started."""
     path = os.path.join(folder, "program")
     shutil.copy2(binary, path)
-    run([*before, path] + program["run"], folder, program.get("statuses", (0,)), **environment)
+    run([*before, path] + program["run"], folder, program.get("statuses", (0,)), PWD=folder, **environment)
     return path
 
 
@@ -120,7 +122,7 @@ def cairn_calls(tool, binary, program, folder):
     path = os.path.join(folder, "x.cairn")
     if os.path.exists(path):
         os.unlink(path)
-    run_program(binary, program, folder, CAIRN_OUT=path, CAIRN_WALL="off")
+    run_program(binary, program, folder, CAIRN_OUT=path, CAIRN_WALL="off", **LIKE_VALGRIND)
     found = json.loads(run([tool, "report", "--json", "-n", "0", path], folder))
     counts, lines = collections.Counter(), {}
     for row in found["flat"]:
