@@ -174,9 +174,10 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
         error = CAIRN_E_MEMORY;
     if (!error)
         crn_profile_put_costs(profile);
-    calibrate_clock(profile);
+    crn_profile_moment(profile);
     if (!error)
         error = crn_capture_publish(&profile->capture);
+    calibrate_clock(profile);
     if (!error && profile->how_sampled == CAIRN_SAMPLER_TIMER && !crn_timers_begin())
         error = CAIRN_E_THREAD;
     if (!error && options->blocks_of && !crn_siblings_join(profile, options->blocks_of))
