@@ -308,11 +308,15 @@ static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigactio
                                       "bsd_signal",     "ssignal",     "sigset",    "sysv_signal",
                                       "__sysv_signal",  "_Fork",       "clone",     "syscall"};
 
-/* Returns true if a program needs a library of folder number `i`. The dynamic linker searches the
- * run path for the C library, too, and tries fifty names in each folder: 35 microseconds. */
-static bool is_searched(size_t i, bool is_clang)
+/* Returns true if the dynamic linker must search folder number `i` for a program's libraries. The
+ * linker searches the run path for the C library, too, and tries fifty names in each folder: 35
+ * microseconds. In a build directory, hosts/gcc has a link to the runtime, so such a program
+ * searches as many folders as that of an installed Cairn. */
+static bool is_searched(const parts *parts, size_t i, bool is_clang)
 {
-    return (i != FOLDER_ALLOC || given.kind == KIND_ALLOC) &&
+    if (parts->folder_count == 1)
+        return true;
+    return i != FOLDER_RUNTIME && (i != FOLDER_ALLOC || given.kind == KIND_ALLOC) &&
            (i != FOLDER_CLANG || (is_clang && given.kind != KIND_TIME));
 }
 
@@ -355,7 +359,7 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
         add(line, "-Wl,--export-dynamic-symbol=cairn_priv_time_stack");
     }
     for (size_t i = 0; i < parts->folder_count; i++)
-        if (is_searched(i, is_clang))
+        if (is_searched(parts, i, is_clang))
             addf(line, "-Wl,-rpath,%s", parts->folders[i]);
 }
 
