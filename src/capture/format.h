@@ -15,6 +15,7 @@
 
 enum {
     CRN_FORMAT_VERSION = 2,
+    CRN_FORMAT_PACKED = 3, /* the latest: a capture with CRN_SECTION_PACKED */
     CRN_PAGE = 4096 /* size of the header and of the first directory; chunk sizes are multiples */
 };
 
@@ -47,8 +48,10 @@ typedef enum crn_section_kind {
                                      and its counters, repeated; tree 0 is the end */
     CRN_SECTION_OFF_CORE = 18,    /* crn_disk_off_core: when a lane's thread had no core; begin 0 is
                                      the end */
-    CRN_SECTION_SAMPLES = 19      /* crn_disk_sample: where a lane's thread was, and when; `at` 0 is
+    CRN_SECTION_SAMPLES = 19,     /* crn_disk_sample: where a lane's thread was, and when; `at` 0 is
                                      the end */
+    CRN_SECTION_PACKED = 20       /* crn_disk_counters, for each record of lane 0's graph, in place
+                                     of RECORDS */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
@@ -118,6 +121,11 @@ typedef struct crn_disk_directory {
     uint32_t count;
     crn_disk_chunk chunks[];
 } crn_disk_directory;
+
+/* What readers need of a record, in a packed capture. */
+typedef struct crn_disk_counters {
+    uint64_t calls, ticks;
+} crn_disk_counters;
 
 typedef struct crn_disk_block {
     uint32_t name, file; /* offsets into the strings; 0 is "" */

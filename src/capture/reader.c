@@ -85,11 +85,11 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
         return crn_error_set(error, CAIRN_E_TRUNCATED,
                              "%s: truncated after %lld bytes, within its header; copy it again",
                              name, (long long)got);
-    if (header->format_version > CRN_FORMAT_VERSION)
+    if (header->format_version > CRN_FORMAT_PACKED)
         return crn_error_set(
             error, CAIRN_E_VERSION,
             "%s: has format version %u, and this cairn reads %d; use a newer cairn", name,
-            header->format_version, CRN_FORMAT_VERSION);
+            header->format_version, CRN_FORMAT_PACKED);
     if (header->format_version == 0)
         return crn_error_set(error, CAIRN_E_FORMAT, "%s: damaged: it has no format version", name);
     header->library_version[sizeof header->library_version - 1] = 0;
@@ -347,9 +347,28 @@ static bool read_extent(const crn_reader *reader, const extent *extent, uint64_t
     return true;
 }
 
-bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
-                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
-                     crn_error *error)
+/* Returns true if the capture was packed after the reader read its directories, and this section of
+ * lane 0 has moved. Only two sections can: a hostile file that changes its version must not have
+ * its directories read for each of many. */
+static bool is_stale(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
+{
+    uint32_t version = reader->header.format_version;
+    if (lane || (kind != CRN_SECTION_LANE && kind != CRN_SECTION_RECORDS))
+        return false;
+    return reader->header.state == CRN_STATE_RECORDING && version < CRN_FORMAT_PACKED &&
+           (uint32_t)header_word(reader, offsetof(crn_disk_header, format_version), version) ==
+               CRN_FORMAT_PACKED;
+}
+
+/* Opens the reader's file once more, as it is now. Close the reader with free_chunks. */
+static bool look_again(const crn_reader *reader, crn_reader *now, crn_error *error)
+{
+    return crn_reader_open_file(now, reader->file, "the capture", error);
+}
+
+static bool read_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                      uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
+                      crn_error *error)
 {
     uint64_t wanted = most < UINT64_MAX - from ? from + most : UINT64_MAX;
     extent its = extent_of(reader, kind, lane, metric, wanted);
@@ -367,6 +386,24 @@ bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t l
     crn_free(bytes->data);
     bytes->data = NULL;
     return crn_error_set(error, CAIRN_E_READ, "cannot be read: %s", strerror(errno));
+}
+
+bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
+                     crn_error *error)
+{
+    crn_reader now;
+    if (!read_part(reader, kind, lane, metric, from, most, bytes, error))
+        return false;
+    if (!is_stale(reader, kind, lane))
+        return true;
+    crn_free(bytes->data);
+    *bytes = (crn_bytes){0};
+    if (!look_again(reader, &now, error))
+        return false;
+    bool read = read_part(&now, kind, lane, metric, from, most, bytes, error);
+    free_chunks(&now);
+    return read;
 }
 
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
@@ -399,22 +436,30 @@ typedef struct old_record {
 
 _Static_assert(sizeof(old_record) == 32, "on disk");
 
-bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
-                        crn_bytes *bytes, crn_error *error)
+/* Converts `count` items at bytes->data to records. */
+typedef void convert(const char *items, size_t count, cairn_priv_record *records);
+
+static void convert_old(const char *items, size_t count, cairn_priv_record *records)
 {
-    bool old = reader->header.format_version == 1;
-    size_t size = old ? sizeof(old_record) : sizeof(cairn_priv_record);
-    if (!crn_reader_lane_section(reader, CRN_SECTION_RECORDS, lane, 0, most * size, left, bytes,
-                                 error))
-        return false;
-    if (!old)
-        return true;
-    size_t count = bytes->size / size;
-    cairn_priv_record *records = crn_try_calloc(count + 1, sizeof *records);
-    const old_record *from = (const old_record *)bytes->data;
-    for (size_t r = 0; records && r < count; r++)
+    const old_record *from = (const old_record *)(const void *)items;
+    for (size_t r = 0; r < count; r++)
         records[r] = (cairn_priv_record){
             .calls = from[r].calls, .ticks = from[r].ticks, .block = from[r].block};
+}
+
+static void convert_packed(const char *items, size_t count, cairn_priv_record *records)
+{
+    const crn_disk_counters *from = (const crn_disk_counters *)(const void *)items;
+    for (size_t r = 0; r < count; r++)
+        records[r] = (cairn_priv_record){.calls = from[r].calls, .ticks = from[r].ticks};
+}
+
+static bool converted(crn_bytes *bytes, size_t size, convert *convert, crn_error *error)
+{
+    size_t count = bytes->size / size;
+    cairn_priv_record *records = crn_try_calloc(count + 1, sizeof *records);
+    if (records)
+        convert(bytes->data, count, records);
     crn_free(bytes->data);
     *bytes = (crn_bytes){
         .data = (char *)records, .size = count * sizeof *records, .whole = bytes->whole};
@@ -422,6 +467,46 @@ bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, 
         return true;
     *bytes = (crn_bytes){0};
     return crn_error_set(error, CAIRN_E_MEMORY, "out of memory for %zu records", count);
+}
+
+static bool is_packed(const crn_reader *reader, uint32_t lane)
+{
+    size_t found = crn_reader_find(reader, CRN_SECTION_PACKED, lane);
+    return found < reader->chunk_count && reader->chunks[found].kind == CRN_SECTION_PACKED &&
+           reader->chunks[found].lane == lane;
+}
+
+static bool read_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
+                         crn_bytes *bytes, crn_error *error)
+{
+    bool old = reader->header.format_version == 1, packed = is_packed(reader, lane);
+    crn_section_kind kind = packed ? CRN_SECTION_PACKED : CRN_SECTION_RECORDS;
+    size_t size = packed ? sizeof(crn_disk_counters)
+                  : old  ? sizeof(old_record)
+                         : sizeof(cairn_priv_record);
+    if (!crn_reader_lane_section(reader, kind, lane, 0, most * size, left, bytes, error))
+        return false;
+    return (!packed && !old) ||
+           converted(bytes, size, packed ? convert_packed : convert_old, error);
+}
+
+bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
+                        crn_bytes *bytes, crn_error *error)
+{
+    uint64_t before = *left;
+    crn_reader now;
+    if (!read_records(reader, lane, most, left, bytes, error))
+        return false;
+    if (!is_stale(reader, CRN_SECTION_RECORDS, lane))
+        return true;
+    crn_free(bytes->data);
+    *bytes = (crn_bytes){0};
+    *left = before;
+    if (!look_again(reader, &now, error))
+        return false;
+    bool read = read_records(&now, lane, most, left, bytes, error);
+    free_chunks(&now);
+    return read;
 }
 
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,

@@ -56,7 +56,7 @@ bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, ui
                              crn_error *error);
 
 /* Reads up to `most` records of a lane, as crn_reader_lane_section does. Converts records of format
- * version 1, without their callees. */
+ * version 1 and packed ones, without their callees; packed ones have no block either. */
 bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
                         crn_bytes *bytes, crn_error *error);
 

@@ -112,7 +112,7 @@ static cairn_error allocate(crn_capture *capture, uint64_t size)
     if (file < 0)
         return CAIRN_E_OPEN;
     uint64_t at = capture->allocated, most = capture->limit - at;
-    uint64_t more = at < 2 * LEAST_ALLOCATION ? at / 2 / CRN_PAGE * CRN_PAGE : LEAST_ALLOCATION;
+    uint64_t more = at < 2 * LEAST_ALLOCATION ? at * 3 / 4 / CRN_PAGE * CRN_PAGE : LEAST_ALLOCATION;
     uint64_t got = append(file, at, size, most < more ? most : more);
     if (!got)
         return refuse_growth(capture, size);

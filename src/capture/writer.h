@@ -29,6 +29,7 @@ typedef struct crn_capture {
                               tried again. 0: none. Under lock */
     bool detached;         /* in a child of fork: the file is the parent's and must not grow */
     bool lost;             /* the file cannot be written (loss.h); atomic */
+    uint64_t packed_at;    /* offset of the page for crn_capture_pack; 0: none */
     char *spare;           /* address space for the first reservations (loss.h) */
     uint64_t spare_used;   /* bytes; atomic */
     pthread_mutex_t lock;  /* protects the fields "under lock", the file's end and the directory */
@@ -76,6 +77,18 @@ uint64_t crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *
 /* Truncates the file behind `end`, or behind the last chunk if that comes first. No thread may
  * write to chunks behind `end`. */
 void crn_capture_shorten(crn_capture *capture, uint64_t end);
+
+/* Takes a page of the new capture, before all chunks, for crn_capture_pack, unless the limit on the
+ * file's size is a few pages. */
+void crn_capture_expect_pack(crn_capture *capture);
+
+/* Packs a small capture of one lane when recording ends: writes the counters of the first `count`
+ * records, without the writer's caches, to the page that was taken for them, and moves what must
+ * stay to the file's begin. Returns the end of what the file still needs; 0 if it stays as it is,
+ * for lack of anything to gain. The records' mapping must be replaced before the file is truncated,
+ * and the section is over. */
+uint64_t crn_capture_pack(crn_capture *capture, crn_section *links, const crn_section *records,
+                          uint32_t count);
 
 /* Sets the state and closes the file. Close all sections first. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);

@@ -309,6 +309,12 @@ void crn_address_release(char *base, uint64_t size)
         munmap(base, size);
 }
 
+bool crn_address_clear(char *address, uint64_t size)
+{
+    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0) != MAP_FAILED;
+}
+
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
 {
     return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,

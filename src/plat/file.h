@@ -72,6 +72,9 @@ bool crn_file_append(int file, uint64_t offset, uint64_t size);
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);
 
+/* Replaces a mapping by zeroed private memory. */
+bool crn_address_clear(char *address, uint64_t size);
+
 /* Maps zeroed private memory at `address` within reserved space. */
 bool crn_address_fill(char *address, uint64_t size);
 

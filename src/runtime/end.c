@@ -81,7 +81,8 @@ void crn_profile_end(cairn_profile *profile)
     }
     cairn_profile_disable(profile);
     crn_profile_moment(profile);
-    shorten(profile, helpers);
+    if (!crn_profile_pack(profile))
+        shorten(profile, helpers);
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
                      __ATOMIC_RELEASE);

@@ -418,6 +418,10 @@ crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 /* Ends the profile's helper threads. */
 void crn_profile_stop_threads(cairn_profile *profile);
 
+/* Packs the capture if it is small and has one lane, which no other thread uses. Its threads are
+ * halted, and recording is over. Returns false if the file stays as it is. */
+bool crn_profile_pack(cairn_profile *profile);
+
 /* Begins recording anew in a disabled profile: sets all figures to 0, counts time from now on, and
  * starts the helper threads. Returns false if the profile cannot record. */
 bool crn_profile_begin_again(cairn_profile *profile);

@@ -158,6 +158,16 @@ static bool read_trees(copying *c)
     return false;
 }
 
+static crn_bytes take_records(copying *c, uint32_t lane, uint64_t used)
+{
+    crn_bytes bytes = {0};
+    crn_error error;
+    uint64_t left = UINT64_MAX;
+    if (!c->error && !crn_reader_records(&c->reader, lane, used, &left, &bytes, &error))
+        c->error = (cairn_error)error.code;
+    return bytes;
+}
+
 /* Copies a lane, with as many records as it had when its header was read. */
 static void copy_lane(copying *c, uint32_t lane)
 {
@@ -167,8 +177,7 @@ static void copy_lane(copying *c, uint32_t lane)
         return;
     crn_bytes links =
         take(c, CRN_SECTION_LANE, lane, 0, sizeof disk + disk.used * sizeof(crn_link));
-    crn_bytes records =
-        take(c, CRN_SECTION_RECORDS, lane, 0, disk.used * sizeof(cairn_priv_record));
+    crn_bytes records = take_records(c, lane, disk.used);
     if (!c->error && links.size >= sizeof disk) {
         uint64_t whole = (links.size - sizeof disk) / sizeof(crn_link);
         uint64_t hot = records.size / sizeof(cairn_priv_record);

@@ -131,6 +131,7 @@ static uint64_t item_of(uint16_t kind, uint64_t *before)
     case CRN_SECTION_HISTOGRAMS:
         return sizeof(crn_disk_histogram);
     case CRN_SECTION_STRINGS:
+    case CRN_SECTION_PACKED:
         return 16;
     default:
         return 8;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packs the capture of a process with one lane, when recording ends.
+ */
+#include "runtime/runtime.h"
+
+/* Returns true if no other thread, and no child of fork, can use the lane's memory, and the calling
+ * thread is not in the middle of a change of it. */
+static bool is_at_rest(cairn_profile *profile, cairn_lane *lane)
+{
+    const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);
+    if (lane->next || lane->follower || profile->child.forks ||
+        (owner && owner != crn_thread_self()) || __atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||
+        pthread_mutex_trylock(&lane->moving) != 0)
+        return false;
+    pthread_mutex_unlock(&lane->moving);
+    return true;
+}
+
+bool crn_profile_pack(cairn_profile *profile)
+{
+    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    if (!lane || !is_at_rest(profile, lane))
+        return false;
+    crn_section *records = &lane->records;
+    uint64_t used = __atomic_load_n(&lane->disk->used, __ATOMIC_RELAXED), end = 0;
+    if (used < UINT32_MAX)
+        end = crn_capture_pack(&profile->capture, &lane->links, records, (uint32_t)used);
+    if (!end)
+        return false;
+    /* The thread may have further events, which are not recorded but look at their context. */
+    if (!crn_address_clear(records->base, records->mapped))
+        return false;
+    records->chunk_count = 0;
+    crn_capture_shorten(&profile->capture, end);
+    return true;
+}
