@@ -6,7 +6,8 @@
  * as node offsets. Enter and replace follow the cached callee if its record has the right block.
  * Everything else (another callee, growth of the stack, a sample, a disabled profile, exact wall
  * time) takes the slow path behind one branch: whatever needs attention sets the strand's stack
- * limits so that the comparison with them fails, as Go preempts goroutines.
+ * limits so that the comparison with them fails, as Go preempts goroutines. Exact wall time has
+ * limits and functions of its own there, which charge the time and do the rest as above.
  *
  * Names with `priv` are not part of the interface.
  */
@@ -36,6 +37,16 @@ typedef struct cairn_priv_record {
     cairn_block block;                    /* constant */
     uint32_t callees[CAIRN_PRIV_CALLEES]; /* node offsets of recent callees, by hash of the block */
 } cairn_priv_record;
+
+/* The fixed data of a record: what never changes, and wall time, which changes rarely. */
+typedef struct cairn_priv_link {
+    uint32_t from;   /* the caller's context; 0 for the root */
+    uint32_t target; /* the context that the edge leads to: the record itself, unless an alias */
+    uint32_t block;
+    uint32_t depth; /* in a context: length of its path, including the root; in an alias: its
+                       kind */
+    uint64_t wall;  /* wall time in units of the capture's clock */
+} cairn_priv_link;
 
 typedef struct cairn_priv_span cairn_priv_span;
 
@@ -113,9 +124,18 @@ typedef struct cairn_priv_strand {
     cairn_priv_cache_entry *inline_cache;
     uint64_t floor; /* number of frames at the bottom that stand for those of earlier periods
                        (host.h) */
+    cairn_priv_link *links; /* the fixed data of the lane's records; copy of the lane's */
+    uint64_t *charged;      /* the clock up to which the lane has charged wall time; then the number
+                               of the record that it charged last */
+    /* While events have nothing to do on the slow path but to charge exact wall time: enter stays
+     * in this header below exact_high, leave above exact_low. At other times the comparisons
+     * fail. */
+    uint32_t *exact_high, *exact_low;
 } cairn_priv_strand;
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
+/* Enters when the stack has space and exact wall time is charged, but the callee is not cached. */
+CAIRN_API void cairn_priv_enter_charged(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
@@ -192,6 +212,102 @@ CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, c
     return cairn_priv_step_to(s, cairn_priv_callee(s->base, current, block), block);
 }
 
+/* ---- exact wall time ----
+ *
+ * The functions for it are neither inlined, because they are long, nor part of the library, because
+ * a call through the linkage table costs more than their instructions. The processor executes
+ * nothing beside a reading of the time stamp counter, but the begin of the reading hides
+ * calculations: the asm statements make compilers calculate before it. */
+
+#define CAIRN_PRIV_APART CAIRN_PRIV_INLINE __attribute__((noinline))
+#pragma GCC diagnostic push
+/* gcc warns of "inline" with "noinline". Without "inline" it compiles unused functions, too. */
+#pragma GCC diagnostic ignored "-Wattributes"
+
+/* Reads the time stamp counter. Processors without it never come here: exact_high is NULL. */
+CAIRN_PRIV_INLINE uint64_t cairn_priv_now(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;
+#endif
+}
+
+/* Returns the number of the record at a node offset: divides by the size of a record, 5 words,
+ * which has this inverse modulo 2^32. Ignores the upper 32 bits, where hosts may keep a graph tag.
+ */
+CAIRN_PRIV_INLINE uint32_t cairn_priv_record_number(uint64_t node_offset)
+{
+    return (uint32_t)node_offset * 0xcccccccdu;
+}
+
+/* Adds the time from charged[0] to `now` to `wall`, the wall time of a record, unless the time is
+ * charged already. */
+CAIRN_PRIV_INLINE void cairn_priv_charge_until(uint64_t *charged, uint64_t *wall, uint64_t record,
+                                               uint64_t now)
+{
+    uint64_t passed;
+    if (!CAIRN_PRIV_LIKELY(!__builtin_sub_overflow(now, charged[0], &passed)))
+        return;
+    CAIRN_PRIV_ADD(*wall, passed);
+    CAIRN_PRIV_PUT(charged[0], now);
+    CAIRN_PRIV_PUT(charged[1], record);
+}
+
+/* Charges the record at a node offset up to now. The offset was often just stored, so only the
+ * multiplication stands before the reading. */
+CAIRN_PRIV_INLINE void cairn_priv_charge(cairn_priv_strand *s, uint64_t node_offset)
+{
+    uint64_t record = cairn_priv_record_number(node_offset);
+    __asm__ volatile("" : "+r"(record));
+    uint64_t now = cairn_priv_now();
+    cairn_priv_charge_until(s->charged, &s->links[record].wall, record, now);
+}
+
+/* Charges the record at `current`. If the record caches the callee for `block`, makes that callee
+ * current and counts the call. Otherwise returns false. */
+CAIRN_PRIV_INLINE bool cairn_priv_charge_and_step(cairn_priv_strand *s, uint64_t current,
+                                                  cairn_block block)
+{
+    const char *callee = cairn_priv_callee_entry(s->base, block) + current * 8;
+    uint64_t record = cairn_priv_record_number(current), *wall = &s->links[record].wall;
+    __asm__ volatile("" : "+r"(callee), "+r"(record), "+r"(wall));
+    cairn_priv_charge_until(s->charged, wall, record, cairn_priv_now());
+    return cairn_priv_step_to(s, *(const uint32_t *)callee, block);
+}
+
+/* Enter at or above `high`, and leave at or below `low`. */
+CAIRN_PRIV_APART void cairn_priv_enter_at_limit(cairn_priv_strand *s, cairn_block block,
+                                                uint64_t current, uint32_t *top)
+{
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(s->exact_high))) {
+        *top = (uint32_t)current;
+        if (CAIRN_PRIV_LIKELY(cairn_priv_charge_and_step(s, current, block)))
+            s->top = top + 1;
+        else
+            cairn_priv_enter_charged(s, block);
+    } else {
+        cairn_priv_enter(s, block);
+    }
+}
+
+CAIRN_PRIV_APART void cairn_priv_leave_at_limit(cairn_priv_strand *s, uint32_t *top)
+{
+    if (CAIRN_PRIV_LIKELY(top > CAIRN_PRIV_READ(s->exact_low))) {
+        uint64_t current = s->current;
+        CAIRN_PRIV_PUT(s->current, *top);
+        s->top = top;
+        cairn_priv_charge(s, current);
+    } else {
+        cairn_priv_leave(s);
+    }
+}
+
+#pragma GCC diagnostic pop
+
+/* ---- the verbs ---- */
+
 /* Records a call: pushes `block`. Allocates only at the first visit of a context and when the stack
  * grows. Thread: the lane's. Not signal safe. */
 CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
@@ -205,7 +321,7 @@ CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
         *top = (uint32_t)current;
         s->top = top + 1;
     } else {
-        cairn_priv_enter(s, block);
+        cairn_priv_enter_at_limit(s, block, current, top);
     }
 }
 
@@ -232,7 +348,7 @@ CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
         CAIRN_PRIV_PUT(s->current, *top);
         s->top = top;
     } else {
-        cairn_priv_leave(s);
+        cairn_priv_leave_at_limit(s, top);
     }
 }
 

@@ -9,7 +9,7 @@
  * Each edge has a record. The record of the tree edge into a context is the context's record. Any
  * other edge is an *alias* of the context that it leads to, with counters of its own. A context or
  * an alias can be the current record. A record consists of two structs with the same number in two
- * arrays: hot ones (cairn/hot.h) and fixed ones (crn_link). Records are append-only and refer to
+ * arrays: hot ones and fixed ones (both in cairn/hot.h). Records are append-only and refer to
  * each other by number, so they can be in a file. Their cached callees are hints, which readers of
  * the file ignore. Private to the process are the index (a hash table of edges that share their
  * callee entry with another), the edge cache (a direct-mapped table in front of it) and the last
@@ -29,33 +29,19 @@
 
 #define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is unused */
 
-/* The fixed data of a record: what never changes, and wall time, which changes rarely. */
-struct crn_link {
-    uint32_t from;   /* the caller's context; 0 for the root */
-    uint32_t target; /* the context that the edge leads to: the record itself, unless an alias */
-    uint32_t block;
-    uint32_t depth; /* in a context: length of its path, including the root; in an alias: its
-                       kind */
-    uint64_t wall;  /* wall time in units of the capture's clock */
-};
-
 enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 
 _Static_assert(sizeof(cairn_priv_record) == 40, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
-/* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. Its inverse modulo
- * 2^32 divides node offsets by one multiplication. */
+/* Words of 8 bytes in a record: node offset = record number * CRN_RECORD_WORDS. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
-#define CRN_RECORD_WORDS_INVERSE 0xcccccccdu
-_Static_assert((uint32_t)CRN_RECORD_WORDS *CRN_RECORD_WORDS_INVERSE == 1,
-               "the inverse belongs to the number of words");
+_Static_assert(CRN_RECORD_WORDS == 5, "cairn_priv_record_number divides by it");
 
-/* Returns the record at a node offset. Ignores the upper 32 bits, where hosts may keep a graph
- * tag. */
+/* Returns the record at a node offset. */
 static inline uint32_t crn_record_at(uint64_t node_offset)
 {
-    return (uint32_t)node_offset * CRN_RECORD_WORDS_INVERSE;
+    return cairn_priv_record_number(node_offset);
 }
 
 typedef struct crn_graph crn_graph;

@@ -13,7 +13,7 @@
 
 #include <cairn/cairn.h>
 
-typedef struct crn_link crn_link; /* graph.h */
+typedef struct cairn_priv_link crn_link; /* cairn/hot.h */
 
 typedef struct crn_index {
     uint32_t *entries; /* 0: a free entry */

@@ -49,6 +49,7 @@ void crn_lane_abandon(cairn_lane *lane)
     static crn_disk_lane disk;
     static uint32_t stack[8];
     bury_graph(&lane->graph);
+    lane->disk = &disk;
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
         strand->stack = strand->end = stack;
         strand->hot.top = stack + 1;
@@ -57,7 +58,7 @@ void crn_lane_abandon(cairn_lane *lane)
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
         strand->hot.graph_tag = 0;
         strand->hot.floor = 0;
-        strand->hot.base = lane->graph.hot.base;
+        crn_strand_copy_addresses(strand);
         strand->records = NULL;
         strand->resolved = 0;
         strand->lost = SIZE_MAX / 2;
@@ -67,7 +68,6 @@ void crn_lane_abandon(cairn_lane *lane)
         crn_strand_arm(strand);
     }
     lane->profile = &crn_grave;
-    lane->disk = &disk;
     lane->spans = lane->details = (crn_stream){0};
     lane->histograms = NULL;
     lane->samples = NULL;

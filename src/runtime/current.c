@@ -3,6 +3,7 @@
  * Which strand of a lane and its stand-ins is current. A stand-in is a lane of another profile, for
  * strands that are redirected to that profile (redirect.c).
  */
+#include "runtime/exact.h"
 #include "runtime/siblings.h"
 
 cairn_strand *crn_strand_innermost(cairn_strand *strand)
@@ -12,11 +13,11 @@ cairn_strand *crn_strand_innermost(cairn_strand *strand)
     return strand;
 }
 
-/* Arms the strand that is no longer current if its limit says that events only charge exact time to
- * it (CRN_HIGH_EXACT). */
+/* Arms the strand that is no longer current if its limits say that events only charge exact time to
+ * it. */
 static void stop_charging(cairn_strand *strand)
 {
-    if (CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT)
+    if (crn_exact_only_charges(strand))
         crn_strand_arm(strand);
 }
 

@@ -10,22 +10,12 @@
 #include "runtime/runtime.h"
 
 /* Returns true if wall time is exact, and an event of the strand has nothing else to do than to
- * charge it: the strand was current and nothing was pending when its limits were set, and nothing
- * has armed it since (limits.c). */
+ * charge it: when its limits were set, the time stamp counter measured the time, the lane had an
+ * owner, the strand was current and had lost no frames, and no sample, promise or change was
+ * pending; and nothing has armed the strand since (limits.c). */
 static inline bool crn_exact_only_charges(const cairn_strand *strand)
 {
-    return CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_EXACT);
-}
-
-/* Charges the record at a node offset up to now. The asm makes gcc compute the record's number
- * before it reads the counter: the counter is read when all that comes before is done, so a
- * multiplication in front of the reading ends while the processor prepares the reading. */
-static inline void crn_exact_charge_record(cairn_strand *strand, uint64_t node_offset)
-{
-    uint64_t record = crn_record_at(node_offset);
-    cairn_lane *lane = crn_lane_of(strand);
-    __asm__ volatile("" : "+r"(record), "+r"(lane));
-    crn_lane_charge_exact(lane, record, crn_clock_now(true));
+    return CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(strand->hot.exact_high) != NULL);
 }
 
 /* Charges the current context up to now. Does nothing and returns false if there is more to do
@@ -34,19 +24,8 @@ static inline bool crn_exact_charge(cairn_strand *strand)
 {
     if (!crn_exact_only_charges(strand))
         return false;
-    crn_exact_charge_record(strand, strand->hot.current);
+    cairn_priv_charge(&strand->hot, strand->hot.current);
     return true;
-}
-
-/* Charges the current context. If its record caches the callee, makes the callee current and counts
- * the call; otherwise returns false. The strand must have nothing else to do
- * (crn_exact_only_charges). */
-static inline bool crn_exact_charge_and_step(cairn_strand *strand, uint64_t from, cairn_block block)
-{
-    const char *entry = cairn_priv_callee_entry(strand->hot.base, block);
-    __asm__ volatile("" : "+r"(entry)); /* before the reading, like the record's number */
-    crn_exact_charge_record(strand, from);
-    return cairn_priv_step_to(&strand->hot, *(const uint32_t *)(entry + from * 8), block);
 }
 
 /* Charges the current context, makes its callee current and counts the call. The caller pushes
@@ -58,7 +37,7 @@ static inline bool crn_exact_step(cairn_strand *strand, cairn_block block, size_
     cairn_priv_strand *hot = &strand->hot;
     if (!crn_exact_only_charges(strand) || hot->top + frames > strand->end)
         return false;
-    if (crn_exact_charge_and_step(strand, hot->current, block))
+    if (cairn_priv_charge_and_step(hot, hot->current, block))
         return true;
     uint64_t callee = crn_graph_recall(hot->lane, hot->current, block);
     if (!callee)

@@ -115,6 +115,7 @@ static cairn_strand *strand_memory(cairn_lane *lane)
         if (!strand)
             return NULL;
         strand->hot.lane = &lane->graph.hot;
+        crn_strand_arm(strand);
     }
     if (!strand->stack && !crn_strand_grow(strand)) {
         strand->next = lane->spare;

@@ -65,7 +65,7 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
     }
     graph->hot.base = lane->records.base;
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        strand->hot.base = graph->hot.base;
+        crn_strand_copy_addresses(strand);
     graph->hot.names = lane->profile->names;
     pthread_mutex_unlock(&lane->moving);
     if (error) {

@@ -10,6 +10,8 @@ void crn_strand_arm(cairn_strand *strand)
     __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.leave_tag, CAIRN_PRIV_NO_TAG, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.inline_cache, crn_graph_empty_inline_cache(), __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.exact_low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.exact_high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
@@ -36,7 +38,7 @@ void crn_stack_disarm(cairn_strand *strand)
         crn_strand_arm(strand);
 }
 
-/* Sets the limit that lets events only charge exact time, unless the strand is not current, the
+/* Sets the limits that let events only charge exact time, unless the strand is not current, the
  * lane has no owner, or anything is pending. */
 static void disarm_exact(cairn_strand *strand)
 {
@@ -44,8 +46,9 @@ static void disarm_exact(cairn_strand *strand)
     crn_strand_arm(strand);
     if (lane->running != strand)
         return;
-    /* An exchange, for the reason in crn_strand_disarm. */
-    (void)__atomic_exchange_n(&strand->hot.high, CRN_HIGH_EXACT, __ATOMIC_ACQ_REL);
+    /* Exchanges, for the reason in crn_strand_disarm. */
+    (void)__atomic_exchange_n(&strand->hot.exact_high, strand->end, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.exact_low, strand->stack, __ATOMIC_ACQ_REL);
     if (!__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->promises, __ATOMIC_RELAXED) || is_pending(lane))
         crn_strand_arm(strand);
@@ -58,7 +61,7 @@ void crn_strand_disarm(cairn_strand *strand)
         return;
     }
     const cairn_lane *lane = crn_lane_of(strand);
-    strand->hot.base = lane->graph.hot.base;
+    crn_strand_copy_addresses(strand);
     crn_mode mode = crn_profile_mode(lane->profile);
     bool off = mode == CRN_MODE_OFF && lane->running == strand && strand->stack;
     if (mode == CRN_MODE_EXACT && lane->profile->tsc && !strand->lost) {

@@ -296,6 +296,15 @@ static inline void crn_strand_call(cairn_priv_strand *hot, uint64_t callee)
     CAIRN_PRIV_ADD(cairn_priv_record_at(hot->lane, callee)->calls, 1);
 }
 
+/* Copies the addresses of the lane's arrays, which move when the lane grows. */
+static inline void crn_strand_copy_addresses(cairn_strand *strand)
+{
+    const cairn_lane *lane = crn_lane_of(strand);
+    strand->hot.base = lane->graph.hot.base;
+    strand->hot.links = lane->graph.links;
+    strand->hot.charged = lane->disk ? &lane->disk->stamp : NULL;
+}
+
 /* Returns what cairn_strand_depth does; faster for strands with counts. */
 static inline size_t crn_strand_depth(const cairn_strand *strand)
 {
@@ -493,13 +502,7 @@ void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uin
  * twice. */
 static inline void crn_lane_charge_exact(cairn_lane *lane, uint64_t record, uint64_t now)
 {
-    crn_disk_lane *disk = lane->disk;
-    uint64_t passed;
-    if (!CAIRN_PRIV_LIKELY(!__builtin_sub_overflow(now, disk->stamp, &passed)))
-        return;
-    CAIRN_PRIV_ADD(lane->graph.links[record].wall, passed);
-    __atomic_store_n(&disk->stamp, now, __ATOMIC_RELAXED);
-    __atomic_store_n(&disk->current, record, __ATOMIC_RELAXED);
+    cairn_priv_charge_until(&lane->disk->stamp, &lane->graph.links[record].wall, record, now);
 }
 
 /* Handles what is pending: announced changes, requested samples, promises. Charges exact time to
@@ -542,11 +545,6 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
 /* Upper limit of a strand while recording is off and nothing is pending: enter only pushes, and
  * leave takes the fast path. Like NULL, the address is below every stack. */
 #define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
-
-/* Upper limit of a strand while each event takes the slow path only to charge exact time (exact.h):
- * the time stamp counter measures it, the lane has an owner, the strand is current and has lost no
- * frames, and no sample, promise or change is pending. */
-#define CRN_HIGH_EXACT ((uint32_t *)(2 * sizeof(uint32_t)))
 
 /* Set the strand's stack limits. arm: so that the next event takes the slow path. disarm: to those
  * of its stack, unless each event must take the slow path. */

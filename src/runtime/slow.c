@@ -94,7 +94,7 @@ static inline bool attend(cairn_strand *strand)
     cairn_lane *lane = crn_lane_of(strand);
     crn_lane_settle(lane);
     const uint32_t *high = CAIRN_PRIV_READ(strand->hot.high);
-    if (high != strand->end && high != CRN_HIGH_OFF && high != CRN_HIGH_EXACT)
+    if (high != strand->end && high != CRN_HIGH_OFF && !crn_exact_only_charges(strand))
         crn_strand_disarm(strand);
     return crn_profile_mode(lane->profile) != CRN_MODE_OFF;
 }
@@ -179,21 +179,18 @@ __attribute__((noinline)) static void enter_uncached(cairn_strand *strand, cairn
         enter_attending(strand, block);
 }
 
-/* With exact time each event comes here. */
+void cairn_priv_enter_charged(cairn_priv_strand *priv, cairn_block block)
+{
+    enter_uncached((cairn_strand *)priv, block);
+}
+
 void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    uint64_t current = priv->current;
-    if (crn_exact_only_charges(strand) && CAIRN_PRIV_LIKELY(priv->top < strand->end)) {
-        if (crn_exact_charge_and_step(strand, current, block))
-            push_quickly(priv, priv->top, current);
-        else
-            enter_uncached(strand, block);
-    } else if (priv->top < CAIRN_PRIV_READ(priv->high)) {
+    if (priv->top < CAIRN_PRIV_READ(priv->high))
         enter_uncached(strand, block);
-    } else {
+    else
         enter_at_limit(strand, block);
-    }
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
@@ -211,8 +208,9 @@ void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
         replace_attending(strand, block);
 }
 
-__attribute__((noinline)) static void leave_attending(cairn_strand *strand)
+void cairn_priv_leave(cairn_priv_strand *priv)
 {
+    cairn_strand *strand = (cairn_strand *)priv;
     if (strand->records) {
         crn_stack_leave(strand);
         return;
@@ -224,18 +222,6 @@ __attribute__((noinline)) static void leave_attending(cairn_strand *strand)
         CAIRN_PRIV_PUT(strand->hot.current, *--strand->hot.top);
     else
         crn_lane_of(strand)->disk->misuses++;
-}
-
-void cairn_priv_leave(cairn_priv_strand *priv)
-{
-    cairn_strand *strand = (cairn_strand *)priv;
-    uint32_t *top = priv->top - 1;
-    if (CAIRN_PRIV_LIKELY(top > strand->stack) && crn_exact_charge(strand)) {
-        CAIRN_PRIV_PUT(priv->current, *top);
-        priv->top = top;
-    } else {
-        leave_attending(strand);
-    }
 }
 
 uint64_t cairn_priv_above(const cairn_priv_strand *priv, uint64_t node_offset)

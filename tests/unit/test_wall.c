@@ -105,6 +105,30 @@ static void exact_time_sums_to_the_elapsed_time(void **state)
     setup_close(&s);
 }
 
+/* New contexts move the arrays of the lane, to which the strand has pointers. */
+static void exact_time_is_whole_when_the_lane_grows(void **state)
+{
+    (void)state;
+    cairn_options options = with_wall(CAIRN_WALL_EXACT);
+    uint64_t before = now_ns();
+    setup s = setup_open(&options, 40);
+    uint64_t start = now_ns();
+    for (cairn_block i = 0; i < 40 * 40 * 40; i++) {
+        cairn_enter(s.strand, 1 + i % 40);
+        cairn_enter(s.strand, 1 + i / 40 % 40);
+        cairn_enter(s.strand, 1 + i / 1600);
+        for (int frame = 0; frame < 3; frame++)
+            cairn_leave(s.strand);
+    }
+    cairn_leave(s.strand); /* misuse: the stack is empty */
+    uint64_t end = now_ns();
+    uint64_t total = total_of(s.profile).wall;
+    uint64_t after = now_ns();
+    assert_between(end - start, total, after - before);
+    assert_int_equal(total_of(s.profile).calls, 3 * 40 * 40 * 40 + 1);
+    setup_close(&s);
+}
+
 static void time_belongs_to_the_strand_that_runs(void **state)
 {
     (void)state;
@@ -271,6 +295,7 @@ int main(void)
         cmocka_unit_test(exact_time_goes_to_the_context_that_ran),
         cmocka_unit_test(time_without_a_thread_is_not_charged),
         cmocka_unit_test(exact_time_sums_to_the_elapsed_time),
+        cmocka_unit_test(exact_time_is_whole_when_the_lane_grows),
         cmocka_unit_test(time_belongs_to_the_strand_that_runs),
         cmocka_unit_test(events_of_other_strands_charge_the_one_that_runs),
         cmocka_unit_test(events_of_a_strand_that_records_nothing_charge_no_time),

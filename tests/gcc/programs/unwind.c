@@ -55,7 +55,7 @@ BEFORE(cairn_priv_leave, (cairn_priv_strand * strand), (strand))
 BEFORE(cairn_strand_unwind, (cairn_strand * strand, cairn_mark mark), (strand, mark))
 
 /* The same for those that are called first, with exact time. Every second time they say that they
- * have done nothing; then the others are called. */
+ * have done nothing; then the functions of hot.h charge the time, and call no others. */
 #define BEFORE_EXACT(type, name, parameters, arguments)                                            \
     UNSEEN type name parameters                                                                    \
     {                                                                                              \
@@ -126,5 +126,5 @@ int main(void)
     volatile int sum = calls(1) + jumps(2) + jumps_anywhere(3);
     inside = 0;
     printf("%d of %d did not come to main\n", lost, looks);
-    return sum != 17 || lost || looks < 24;
+    return sum != 17 || lost || looks < 12;
 }
