@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 
 #include "code.h"
 #include "pages.h"
+#include "plat/futex.h"
 #include "unwind/unwind.h"
 
 enum { MODULES_MAX = 1024 }; /* number of modules whose build ids are noted */
@@ -24,7 +24,7 @@ typedef struct module {
     char *path;
 } module;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 static module *modules;
 static size_t module_count;
 static cairn_block nothing;
@@ -150,31 +150,31 @@ void crn_code_begin(cairn_profile *of)
 cairn_block crn_code_block(uintptr_t address)
 {
     crn_unwind_code code = {.tag = 0};
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     if (!crn_unwind_recall(address, &code) || !code.tag) {
         code.tag = add(address + 1);
         if (code.tag)
             crn_unwind_tag(address, code.tag);
     }
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     return code.tag;
 }
 
 cairn_block crn_code_nothing(void)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     if (!nothing)
         nothing = cairn_block_add(profile, &(cairn_block_info){.name = "[no unwind information]"});
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     return nothing;
 }
 
 void crn_code_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
 }
 
 void crn_code_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }

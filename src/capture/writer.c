@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -267,19 +268,19 @@ static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk, char
 static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk, char *base,
                               uint64_t place)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     cairn_error error = enter_chunk(capture, chunk, base, place);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
     return error;
 }
 
 static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk, char *base)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     crn_disk_chunk *last = followed(capture, chunk);
     cairn_error error =
         last ? extend(capture, last, chunk, base) : enter_chunk(capture, chunk, base, 0);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
     return error;
 }
 
@@ -329,7 +330,7 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
         crn_file_close(&capture->file);
         return error;
     }
-    pthread_mutex_init(&capture->lock, NULL);
+    capture->lock = (crn_futex_lock){0};
     return CAIRN_OK;
 }
 
@@ -349,9 +350,9 @@ cairn_error crn_capture_publish(crn_capture *capture)
 
 int crn_capture_file(crn_capture *capture)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     int file = crn_file_descriptor(&capture->file);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
     return file;
 }
 
@@ -445,9 +446,9 @@ static int file_of_whole(crn_capture *capture)
 
 uint64_t crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     int file = file_of_whole(capture);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
     if (file < 0)
         return UINT64_MAX;
     return trim_directories(file, capture->header->directory, use, data);
@@ -455,12 +456,12 @@ uint64_t crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *
 
 void crn_capture_shorten(crn_capture *capture, uint64_t end)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     end = end < capture->end ? end : capture->end;
     int file = end < capture->allocated ? file_of_whole(capture) : -1;
     if (file >= 0)
         cut(capture, file, end);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
 }
 
 void crn_capture_close(crn_capture *capture, crn_capture_state state)
@@ -475,7 +476,6 @@ void crn_capture_close(crn_capture *capture, crn_capture_state state)
     crn_capture_release((char *)capture->header, CRN_PAGE);
     crn_capture_release_spare(capture);
     crn_file_close(&capture->file);
-    pthread_mutex_destroy(&capture->lock);
 }
 
 void crn_capture_detach(crn_capture *capture)
@@ -636,10 +636,10 @@ static cairn_error leave_first_page(crn_section *section, crn_disk_chunk *chunk)
 
 static cairn_error change_first_page(crn_section *section, crn_disk_chunk *chunk)
 {
-    pthread_mutex_lock(&section->capture->lock);
+    crn_futex_lock_take(&section->capture->lock);
     cairn_error error =
         section->mapped ? leave_first_page(section, chunk) : begin_in_first_page(section, chunk);
-    pthread_mutex_unlock(&section->capture->lock);
+    crn_futex_lock_give(&section->capture->lock);
     return error;
 }
 

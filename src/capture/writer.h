@@ -8,13 +8,13 @@
 #ifndef CRN_CAPTURE_WRITER_H
 #define CRN_CAPTURE_WRITER_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include <cairn/cairn.h>
 
 #include "capture/format.h"
 #include "plat/file.h"
+#include "plat/futex.h"
 
 typedef struct crn_capture {
     crn_file file;                             /* under lock */
@@ -32,7 +32,7 @@ typedef struct crn_capture {
     uint64_t packed_at;    /* offset of the page for crn_capture_pack; 0: none */
     char *spare;           /* address space for the first reservations (loss.h) */
     uint64_t spare_used;   /* bytes; atomic */
-    pthread_mutex_t lock;  /* protects the fields "under lock", the file's end and the directory */
+    crn_futex_lock lock;   /* protects the fields "under lock", the file's end and the directory */
 } crn_capture;
 
 /* A section of the capture: contiguous in memory, divided into chunks in the file. */

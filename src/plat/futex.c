@@ -2,13 +2,14 @@
 #include "plat/futex.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FREE, HELD, AWAITED };
+#include "plat/clock.h"
 
 /* The system call itself: a host may define the C library's syscall(), which then looks for the
  * C library's own. */
@@ -43,18 +44,27 @@ void crn_futex_wake(const uint32_t *word)
     futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
 }
 
-void crn_futex_lock_take(crn_futex_lock *lock)
+void crn_futex_wake_all(const uint32_t *word)
 {
-    uint32_t state = FREE;
-    if (__atomic_compare_exchange_n(&lock->state, &state, HELD, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
-        return;
-    while (__atomic_exchange_n(&lock->state, AWAITED, __ATOMIC_ACQUIRE) != FREE)
-        crn_futex_wait(&lock->state, AWAITED, 0, false);
+    futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL);
 }
 
-void crn_futex_lock_give(crn_futex_lock *lock)
+void crn_futex_lock_await(crn_futex_lock *lock)
 {
-    if (__atomic_exchange_n(&lock->state, FREE, __ATOMIC_RELEASE) == AWAITED)
-        crn_futex_wake(&lock->state);
+    while (__atomic_exchange_n(&lock->state, CRN_FUTEX_AWAITED, __ATOMIC_ACQUIRE) != CRN_FUTEX_FREE)
+        crn_futex_wait(&lock->state, CRN_FUTEX_AWAITED, 0, false);
+}
+
+/* A thread that gives up leaves the state as it is: the holder then wakes nobody, in vain. */
+bool crn_futex_lock_take_until(crn_futex_lock *lock, uint64_t until)
+{
+    if (crn_futex_lock_try(lock))
+        return true;
+    while (__atomic_exchange_n(&lock->state, CRN_FUTEX_AWAITED, __ATOMIC_ACQUIRE) !=
+           CRN_FUTEX_FREE) {
+        if (crn_clock_monotonic() >= until)
+            return false;
+        crn_futex_wait(&lock->state, CRN_FUTEX_AWAITED, until, false);
+    }
+    return true;
 }

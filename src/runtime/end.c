@@ -39,10 +39,9 @@ static bool is_whole(const cairn_strand *strand)
  * holder. Then the lane stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
-    if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||
-        pthread_mutex_trylock(&lane->moving) != 0)
+    if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) || !crn_futex_lock_try(&lane->moving))
         return;
-    pthread_mutex_unlock(&lane->moving);
+    crn_futex_lock_give(&lane->moving);
     crn_ticks_finish(lane);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         if (is_whole(strand))

@@ -13,7 +13,7 @@
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 static cairn_profile *profiles; /* list of all profiles; under lock */
 
 static cairn_lane *graves; /* list of abandoned lanes, which are never freed */
@@ -103,7 +103,7 @@ static void detach(cairn_profile *profile)
         add_ancestor(profile);
     }
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it */
+        lane->moving = (crn_futex_lock){0}; /* another thread may have held it */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
     /* Otherwise the child's sampler could start a preparer while take_over starts one. */
@@ -173,13 +173,13 @@ bool crn_fork_begin_unseen(void)
         return false;
     set_seen();
     crn_helpers_forget();
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = (crn_futex_lock){0};
     crn_siblings_begin_child();
     crn_timers_begin_child();
     crn_threads_begin_unseen();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
-        pthread_mutex_init(&profile->lock, NULL);
-        pthread_mutex_init(&profile->capture.lock, NULL);
+        profile->lock = (crn_futex_lock){0};
+        profile->capture.lock = (crn_futex_lock){0};
         detach(profile);
         profile->child.waiting = false;
         abandon_all(profile);
@@ -205,12 +205,12 @@ static void before(void)
     cairn_priv_strand_aside();
     forking = true;
     crn_siblings_lock();
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     crn_threads_lock();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         crn_profile_charge_own(profile);
-        pthread_mutex_lock(&profile->lock);
-        pthread_mutex_lock(&profile->capture.lock);
+        crn_futex_lock_take(&profile->lock);
+        crn_futex_lock_take(&profile->capture.lock);
         if (!profile->capture.detached)
             memcpy(profile->child.used, profile->capture.header->used, sizeof profile->child.used);
     }
@@ -220,11 +220,11 @@ static void after_in_parent(void)
 {
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         profile->child.forks++;
-        pthread_mutex_unlock(&profile->capture.lock);
-        pthread_mutex_unlock(&profile->lock);
+        crn_futex_lock_give(&profile->capture.lock);
+        crn_futex_lock_give(&profile->lock);
     }
     crn_threads_unlock();
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     crn_siblings_unlock();
     forking = false;
     cairn_priv_strand_back();
@@ -237,14 +237,14 @@ static void after_in_child(void)
     set_seen();
     crn_helpers_forget();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
-        pthread_mutex_unlock(&profile->capture.lock);
-        pthread_mutex_unlock(&profile->lock);
+        crn_futex_lock_give(&profile->capture.lock);
+        crn_futex_lock_give(&profile->lock);
     }
     crn_timers_begin_child();
     crn_threads_begin_child();
     for (cairn_profile *profile = profiles; profile; profile = profile->next)
         detach(profile);
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     crn_siblings_unlock();
     forking = false;
     cairn_priv_strand_back();
@@ -265,19 +265,19 @@ void crn_fork_watch(void)
 void crn_fork_add(cairn_profile *profile)
 {
     crn_fork_watch();
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     profile->next = profiles;
     profiles = profile;
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 void crn_fork_remove(cairn_profile *profile)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     cairn_profile **place = &profiles;
     while (*place && *place != profile)
         place = &(*place)->next;
     if (*place)
         *place = profile->next;
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }

@@ -56,7 +56,7 @@ static cairn_lane *lane_numbered(const cairn_profile *profile, uint32_t number)
  * `moving` is locked, the links stay in place, and existing links never change. */
 static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *length)
 {
-    pthread_mutex_lock(&lane->moving);
+    crn_futex_lock_take(&lane->moving);
     const crn_link *links = lane->graph.links;
     uint32_t used = (uint32_t)__atomic_load_n(lane->graph.published, __ATOMIC_ACQUIRE);
     *length = 0;
@@ -69,7 +69,7 @@ static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *l
         path[at - 1] = links[context].block;
         context = links[context].from;
     }
-    pthread_mutex_unlock(&lane->moving);
+    crn_futex_lock_give(&lane->moving);
     *length = depth - 1;
     return path;
 }

@@ -47,7 +47,7 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;
     int saved = errno;
-    pthread_mutex_lock(&lane->moving);
+    crn_futex_lock_take(&lane->moving);
     cairn_error error =
         crn_section_grow(&lane->links, sizeof(crn_disk_lane) + records * sizeof(crn_link));
     if (!error)
@@ -67,7 +67,7 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         crn_strand_copy_addresses(strand);
     graph->hot.names = lane->profile->names;
-    pthread_mutex_unlock(&lane->moving);
+    crn_futex_lock_give(&lane->moving);
     if (error) {
         crn_profile_stop(lane->profile, error);
         return false;
@@ -85,7 +85,7 @@ cairn_lane *crn_lane_new(cairn_profile *profile)
         return NULL;
     lane->profile = profile;
     lane->number = profile->lane_count;
-    pthread_mutex_init(&lane->moving, NULL);
+    lane->moving = (crn_futex_lock){0};
     crn_section_open(&lane->links, &profile->capture, CRN_SECTION_LANE, 0, lane->number);
     crn_section_open(&lane->records, &profile->capture, CRN_SECTION_RECORDS, 0, lane->number);
     lane->graph = (crn_graph){.grow = grow_lane,
@@ -127,7 +127,6 @@ void crn_lane_free(cairn_lane *lane)
     crn_spans_close(lane);
     crn_off_core_free(lane);
     crn_sample_moments_free(lane);
-    pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
     crn_counted_free(lane->counted);
     crn_old_graphs_free(lane);

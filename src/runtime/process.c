@@ -16,14 +16,48 @@
 
 int cairn_priv_process_off; /* atomic */
 
-/* Recursive: a child of a fork in the middle of `watch` may register the fork handlers again, and
- * then they take the lock twice. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static crn_futex_lock lock;
+static const void *holder;     /* &crn_own of the thread that has the lock; atomic */
+static unsigned held;          /* number of times that it has taken the lock; under lock */
 static cairn_profile *profile; /* atomic; never freed */
 static pthread_key_t key;
 static bool has_key;
 static bool ended;                         /* under lock */
 static const crn_process_periods *periods; /* atomic; changes under lock */
+
+/* ---- the lock ---- */
+
+/* Recursive: a child of a fork in the middle of `watch` may register the fork handlers again, and
+ * then they take the lock twice. */
+void crn_process_lock(void)
+{
+    if (__atomic_load_n(&holder, __ATOMIC_RELAXED) != &crn_own) {
+        crn_futex_lock_take(&lock);
+        __atomic_store_n(&holder, &crn_own, __ATOMIC_RELAXED);
+    }
+    held++;
+}
+
+void crn_process_unlock(void)
+{
+    if (--held)
+        return;
+    __atomic_store_n(&holder, NULL, __ATOMIC_RELAXED);
+    crn_futex_lock_give(&lock);
+}
+
+/* Makes the lock anew in a child of fork: another thread may have held it. */
+static void forget_lock(void)
+{
+    lock = (crn_futex_lock){0};
+    holder = NULL;
+    held = 0;
+}
+
+static bool is_obtainable(void)
+{
+    return __atomic_load_n(&holder, __ATOMIC_RELAXED) == &crn_own || crn_lock_is_obtainable(&lock);
+}
 
 /* ---- memory for hosts ---- */
 
@@ -42,7 +76,7 @@ void cairn_priv_free(void *memory)
 static void before_fork(void)
 {
     cairn_priv_strand_aside();
-    pthread_mutex_lock(&lock);
+    crn_process_lock();
     crn_wrap_lock();
     crn_async_lock();
 }
@@ -51,7 +85,7 @@ static void after_fork(void)
 {
     crn_async_unlock();
     crn_wrap_unlock();
-    pthread_mutex_unlock(&lock);
+    crn_process_unlock();
     cairn_priv_strand_back();
 }
 
@@ -59,8 +93,7 @@ static void after_fork_in_child(void)
 {
     crn_async_forget();
     crn_wrap_forget();
-    /* The lock knows its owner by the parent's thread id, so the child could not unlock it. */
-    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    forget_lock();
     if (periods)
         periods->begin_child();
     cairn_priv_strand_back();
@@ -82,7 +115,7 @@ void cairn_priv_process_begin_unseen(void)
     __atomic_store_n(&profile, NULL, __ATOMIC_RELEASE);
     crn_thread_set_strand(NULL);
     ended = true;
-    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    forget_lock();
 }
 
 /* ---- the profile ---- */
@@ -196,11 +229,11 @@ cairn_profile *cairn_process_profile(void)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     crn_own.busy = true;
     pthread_once(&once, watch);
-    pthread_mutex_lock(&lock);
+    crn_process_lock();
     if (!profile && !cairn_priv_process_off)
         look();
     here = profile;
-    pthread_mutex_unlock(&lock);
+    crn_process_unlock();
     crn_own.busy = false;
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
@@ -208,16 +241,6 @@ cairn_profile *cairn_process_profile(void)
 }
 
 /* ---- periods ---- */
-
-void crn_process_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void crn_process_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
 
 bool crn_process_has_ended(void)
 {
@@ -248,16 +271,16 @@ __attribute__((destructor(101))) static void end_process(void)
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
     crn_thread_set_strand(NULL);
     crn_own.over = true;
-    if (!crn_lock_is_obtainable(&lock))
+    if (!is_obtainable())
         return;
     const crn_process_periods *used = __atomic_load_n(&periods, __ATOMIC_ACQUIRE);
     if (used)
         used->end_helper();
-    pthread_mutex_lock(&lock);
+    crn_process_lock();
     if (!ended && !(periods && periods->end()))
         crn_profile_end(profile);
     ended = true;
-    pthread_mutex_unlock(&lock);
+    crn_process_unlock();
 }
 
 void cairn_priv_process_end(void)
@@ -305,10 +328,10 @@ void cairn_priv_process_file_fetch(int thread)
     crn_capture *capture = own_capture();
     if (!capture)
         return;
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     if (!crn_file_is_open(&capture->file))
         crn_file_fetch(&capture->file, thread);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
 }
 
 bool cairn_priv_process_file_can_fetch(void)
@@ -334,11 +357,11 @@ static void end_thread(void *value)
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) &&
         !__atomic_load_n(&periods, __ATOMIC_ACQUIRE))
         return;
-    pthread_mutex_lock(&lock); /* the end of the process may be closing the lane, if it has no
+    crn_process_lock(); /* the end of the process may be closing the lane, if it has no
                                   owner */
     if (!ended)
         cairn_lane_close(cairn_strand_lane(strand));
-    pthread_mutex_unlock(&lock);
+    crn_process_unlock();
 }
 
 static void name_thread(char name[16])

@@ -109,7 +109,7 @@ static cairn_error open_capture(cairn_profile *profile, const cairn_options *opt
     crn_section_open(&profile->notes, capture, CRN_SECTION_NOTES, 0, 0);
     crn_section_open(&profile->keys, capture, CRN_SECTION_KEYS, 0, 0);
     crn_section_open(&profile->trees, capture, CRN_SECTION_TREES, 0, 0);
-    pthread_mutex_init(&profile->lock, NULL);
+    profile->lock = (crn_futex_lock){0};
     return CAIRN_OK;
 }
 
@@ -125,7 +125,6 @@ static void close_capture(cairn_profile *profile)
     crn_names_free(&profile->places);
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     crn_capture_close(&profile->capture, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED);
-    pthread_mutex_destroy(&profile->lock);
 }
 
 static void free_lanes(cairn_profile *profile)

@@ -110,7 +110,7 @@ struct cairn_profile {
     crn_capture capture;
     crn_section strings, blocks, metrics, notes, keys, trees; /* under lock */
     uint64_t trees_used;                                      /* bytes; under lock */
-    pthread_mutex_t lock;
+    crn_futex_lock lock;
     uint32_t block_count, lane_count; /* changed under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
     uint32_t key_count;               /* under lock */
@@ -205,7 +205,7 @@ struct cairn_lane {
     bool open;
     bool forked; /* in a child of fork: the graph is still the parent's */
     uint32_t number;
-    pthread_mutex_t moving; /* held while the graph's arrays move, because other lanes read paths in
+    crn_futex_lock moving; /* held while the graph's arrays move, because other lanes read paths in
                                them */
     crn_stream spans, details;
     cairn_priv_span *spans_end;           /* end of the chunk being written */
@@ -318,12 +318,12 @@ static inline size_t crn_strand_depth(const cairn_strand *strand)
 static inline void crn_profile_lock(cairn_profile *profile)
 {
     cairn_priv_strand_aside();
-    pthread_mutex_lock(&profile->lock);
+    crn_futex_lock_take(&profile->lock);
 }
 
 static inline void crn_profile_unlock(cairn_profile *profile)
 {
-    pthread_mutex_unlock(&profile->lock);
+    crn_futex_lock_give(&profile->lock);
     cairn_priv_strand_back();
 }
 
@@ -370,7 +370,7 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane);
 
 /* Returns true if the lock is free, or becomes free within a second. It never becomes free if the
  * process ends in a signal handler that interrupted the holder. */
-bool crn_lock_is_obtainable(pthread_mutex_t *lock);
+bool crn_lock_is_obtainable(crn_futex_lock *lock);
 
 /* Lock and unlock the owners of lanes, also around a fork. A child of fork unlocks with
  * crn_threads_begin_child. A child that was made without fork's handlers makes the lock anew with

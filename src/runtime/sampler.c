@@ -53,12 +53,12 @@ static bool has_ready_metric(cairn_profile *profile)
 {
     if (profile->ready)
         return true;
-    if (pthread_mutex_trylock(&profile->lock) != 0)
+    if (!crn_futex_lock_try(&profile->lock))
         return false;
     cairn_metric metric = crn_profile_find_metric(profile, "ready");
     if (metric == CAIRN_METRIC_MAX)
         metric = crn_profile_add_metric(profile, "ready", "nanoseconds");
-    pthread_mutex_unlock(&profile->lock);
+    crn_futex_lock_give(&profile->lock);
     if (metric != CAIRN_METRIC_MAX)
         __atomic_store_n(&profile->ready, metric, __ATOMIC_RELEASE);
     return metric != CAIRN_METRIC_MAX;

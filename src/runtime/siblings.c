@@ -6,22 +6,22 @@
  */
 #include "runtime/siblings.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 
 void crn_siblings_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
 }
 
 void crn_siblings_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 /* Makes the lock anew in a child of fork: another thread may have held it. */
 void crn_siblings_begin_child(void)
 {
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = (crn_futex_lock){0};
 }
 
 static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t number)

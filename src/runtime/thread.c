@@ -2,14 +2,12 @@
  *
  * The threads that own lanes, and their lock.
  */
-#include <time.h>
-
 #include "plat/thread.h"
 #include "runtime/runtime.h"
 
 /* Protects the threads' lists of lanes, and changes of owners. Take it before the locks of profiles
  * and captures. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 
 __thread crn_thread crn_this_thread __attribute__((tls_model("initial-exec")));
 
@@ -23,14 +21,12 @@ void crn_thread_remove(cairn_lane *lane)
 
 /* Waits for the lock rather than trying now and then: threads that begin and end in bursts take it
  * again and again, and tries could always find it taken. */
-bool crn_lock_is_obtainable(pthread_mutex_t *mutex)
+bool crn_lock_is_obtainable(crn_futex_lock *wanted)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until); /* the thread sanitizer does not know clocklock */
-    until.tv_sec += 1;
-    if (pthread_mutex_timedlock(mutex, &until) != 0)
+    const uint64_t second = 1000000000;
+    if (!crn_futex_lock_take_until(wanted, crn_clock_monotonic() + second))
         return false;
-    pthread_mutex_unlock(mutex);
+    crn_futex_lock_give(wanted);
     return true;
 }
 
@@ -48,12 +44,12 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane)
 
 void crn_threads_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
 }
 
 void crn_threads_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 bool crn_threads_lock_is_obtainable(void)
@@ -66,11 +62,11 @@ bool crn_threads_lock_is_obtainable(void)
 void crn_threads_begin_child(void)
 {
     crn_this_thread.id = 0;
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 void crn_threads_begin_unseen(void)
 {
     crn_this_thread.id = 0;
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = (crn_futex_lock){0};
 }

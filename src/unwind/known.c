@@ -6,10 +6,10 @@
  */
 #include <errno.h>
 #include <link.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "plat/futex.h"
 #include "unwind/unwind.h"
 
 enum {
@@ -21,7 +21,7 @@ enum {
 crn_unwind_table *crn_unwind_known;
 uint32_t crn_unwind_generation = 1;
 int crn_unwind_carried = -1;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 
 static crn_unwind_table *table_new(uint64_t slots)
 {
@@ -109,24 +109,24 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
     uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_ACQUIRE);
     crn_unwind_code found;
     crn_unwind_code_find(address, &found);
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     if (!crn_unwind_recall(address, code)) { /* no other thread has cached it meanwhile */
         remember(address, &found, generation);
         *code = found;
     }
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 void crn_unwind_tag(uintptr_t address, uint32_t tag)
 {
     crn_unwind_code code;
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     if (crn_unwind_recall(address, &code)) {
         crn_unwind_slot *slot = slot_of(crn_unwind_known, address);
         __atomic_store_n(&slot->tagged, (uint64_t)tag << 32 | (uint32_t)slot->tagged,
                          __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 void crn_unwind_unloaded(void)
@@ -136,10 +136,10 @@ void crn_unwind_unloaded(void)
 
 void crn_unwind_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
 }
 
 void crn_unwind_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }

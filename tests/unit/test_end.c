@@ -11,7 +11,7 @@
 #include "support/clock.h"
 
 typedef struct holder {
-    pthread_mutex_t lock;
+    crn_futex_lock lock;
     uint64_t hold_ms;
     atomic_bool holds;
 } holder;
@@ -19,16 +19,16 @@ typedef struct holder {
 static void *hold(void *data)
 {
     holder *holder = data;
-    pthread_mutex_lock(&holder->lock);
+    crn_futex_lock_take(&holder->lock);
     atomic_store(&holder->holds, true);
     sleep_ms(holder->hold_ms);
-    pthread_mutex_unlock(&holder->lock);
+    crn_futex_lock_give(&holder->lock);
     return NULL;
 }
 
 static bool is_obtainable_from(long hold_ms)
 {
-    holder holder = {.lock = PTHREAD_MUTEX_INITIALIZER, .hold_ms = hold_ms};
+    holder holder = {.hold_ms = hold_ms};
     pthread_t thread;
     pthread_create(&thread, NULL, hold, &holder);
     while (!atomic_load(&holder.holds))
@@ -49,10 +49,10 @@ static void a_lock_that_becomes_free_is_obtainable(void **state)
 static void a_lock_that_stays_locked_is_not(void **state)
 {
     (void)state;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    crn_futex_lock lock = {0};
+    crn_futex_lock_take(&lock);
     assert_false(crn_lock_is_obtainable(&lock));
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 int main(void)
