@@ -107,7 +107,7 @@ __attribute__((constructor(102))) static void begin_main(void)
     int saved = errno;
     defers = crn_site_defers_signals();
 #ifndef CRN_STATIC
-    crn_site_hide_thread();
+    crn_site_hide_thread(false);
 #endif
     crn_site_begin_thread();
     errno = saved;

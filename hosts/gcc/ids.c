@@ -13,6 +13,7 @@
 #include <cairn/host.h>
 
 #include "interpose.h"
+#include "plat/own_calls.h"
 #include "runtime.h"
 
 #define CHANGE(name, types, values)                                                                \
@@ -64,30 +65,44 @@ typedef int set_function(uid_t user);
 extern set_function own_setuid
     __attribute__((CRN_COPY_ATTRIBUTES(setuid) alias("setuid"), visibility("hidden")));
 
-/* Returns true if the C library's own functions are called by these names. What a program or a
- * preloaded library has in their place may need more than a hidden thread has. */
-static bool calls_c_library(void)
-{
-    static const char *const names[] = {"clock_gettime", "prctl",    "stat", "open",       "read",
-                                        "close",         "readlink", "kill", "sched_yield"};
-    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    bool own = library != NULL;
-    for (size_t i = 0; own && i < sizeof names / sizeof *names; i++)
-        own = dlsym(library, names[i]) == dlsym(RTLD_DEFAULT, names[i]);
-    if (library)
-        dlclose(library);
-    return own;
-}
+/* Functions that a hidden thread calls: those from `open64` on only the host's thread, which writes
+ * to the capture. */
+static const char *const called[] = {"clock_gettime",
+                                     "prctl",
+                                     "stat",
+                                     "open",
+                                     "read",
+                                     "close",
+                                     "readlink",
+                                     "kill",
+                                     "sched_yield",
+                                     "open64",
+                                     "fcntl64",
+                                     "fstat64",
+                                     "getrlimit64",
+                                     "mmap64",
+                                     "mprotect",
+                                     "mremap",
+                                     "munmap",
+                                     "madvise",
+                                     "pwrite64",
+                                     "pwritev64v2",
+                                     "snprintf",
+                                     "__snprintf_chk",
+                                     "pthread_setcancelstate"};
+enum { CALLED_BY_SAMPLER = 9, CALLED = sizeof called / sizeof *called };
+static size_t called_most = CALLED_BY_SAMPLER;
 
 static bool may_hide(void)
 {
     void *found = dlsym(RTLD_DEFAULT, "setuid");
     set_function *used;
     __builtin_memcpy(&used, &found, sizeof used);
-    return used == own_setuid && calls_c_library();
+    return used == own_setuid && crn_calls_c_library(called, called_most);
 }
 
-void crn_site_hide_thread(void)
+void crn_site_hide_thread(bool of_host)
 {
-    cairn_priv_process_hide_thread(may_hide);
+    called_most = of_host ? CALLED : CALLED_BY_SAMPLER;
+    cairn_priv_process_hide_thread(may_hide, of_host);
 }

@@ -180,9 +180,10 @@ bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height);
  * libcairn-time has another function of this name (time.c). */
 void crn_site_begin_thread(void);
 
-/* Has the runtime hide its sampling thread from the C library, if the program's changes of users
- * and groups come to this library. Not in static programs. */
-void crn_site_hide_thread(void);
+/* Has the runtime hide its sampling thread from the C library, and with `of_host` the host's
+ * thread, if the program's changes of users and groups come to this library. Not in static
+ * programs. */
+void crn_site_hide_thread(bool of_host);
 
 /* Charges the calling thread's allocations to contexts of its new strand, if the program was linked
  * with --profile=alloc. */

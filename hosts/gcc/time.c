@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "plat/futex.h"
 #include "runtime.h"
 
 /* Defined by programs linked with `cairn cc --profile=time --stack`. */
@@ -25,15 +26,12 @@ enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
  * for SLEEP_NS. */
 enum { QUIET = 8, SLEEP_NS = 125000000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `threads`, and charging */
+static crn_futex_lock lock; /* protects `threads`, and charging */
 static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
-static pthread_t charging_thread;
-static bool runs;     /* the charging thread runs */
-static sigset_t mask; /* signal mask of the thread that started the charging thread */
-static bool stops;    /* atomic: the charging thread must end */
+static bool runs; /* the charging thread runs */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
 static int signal_number(void)
@@ -79,20 +77,22 @@ void crn_site_begin_thread(void)
         munmap(timed, sizeof *timed);
         return;
     }
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
     timed->next = threads;
     threads = timed;
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
 }
 
 /* ---- the charging thread ---- */
 
 /* Charges the samples of all rings, and frees those of threads that have ended. Returns true if
- * there were samples. */
+ * there were samples. Does not wait for the lock: a handler that has interrupted its holder may
+ * wait for the charging thread. */
 static bool charge_all(void)
 {
     bool any = false;
-    pthread_mutex_lock(&lock);
+    if (!crn_futex_lock_try(&lock))
+        return false;
     for (crn_timed **place = &threads; *place;) {
         crn_timed *timed = *place;
         bool ended = __atomic_load_n(&timed->ended, __ATOMIC_ACQUIRE);
@@ -105,29 +105,14 @@ static bool charge_all(void)
             place = &timed->next;
         }
     }
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     return any;
 }
 
-/* Waits for `ns`, or until a sample posts crn_time_wake, as samples do while crn_time_sleeps. */
-static void wait_for_turn(uint64_t ns)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)ns;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    sem_clockwait(&crn_time_wake, CLOCK_MONOTONIC, &until);
-}
-
-/* The charging thread. It ends when all threads of the program have ended: otherwise it would keep
- * the process alive. As the last thread it then runs the exit handlers, so it restores the signal
- * mask that the program had. */
-static void *run(void *data)
+/* The charging thread. While it sleeps, a sample wakes it. */
+static void *charge_in_turns(void *data)
 {
     unsigned quiet = 0; /* consecutive turns without a sample */
-    prctl(PR_SET_NAME, "cairn-time");
-    cairn_priv_thread_is_ours(true);
     do {
         quiet = charge_all() ? 0 : quiet + 1;
         __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
@@ -135,10 +120,7 @@ static void *run(void *data)
                                                     did not see crn_time_sleeps */
         if (quiet > QUIET && charge_all())
             quiet = 0;
-        wait_for_turn(quiet > QUIET ? SLEEP_NS : TURN_NS);
-    } while (!cairn_priv_program_is_over() && !__atomic_load_n(&stops, __ATOMIC_ACQUIRE));
-    cairn_priv_thread_is_ours(false);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    } while (cairn_priv_host_thread_wait(quiet > QUIET ? SLEEP_NS : TURN_NS));
     return data;
 }
 
@@ -152,25 +134,11 @@ static void begin_child(void)
     runs = false;
 }
 
-static bool start_charging_thread(void)
-{
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
-    sem_init(&crn_time_wake, 0, 0);
-    stops = crn_time_sleeps = false;
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    cairn_priv_thread_creates(true);
-    runs = pthread_create(&charging_thread, NULL, run, NULL) == 0;
-    cairn_priv_thread_creates(false);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    return runs;
-}
-
 /* Opens the process's profile without wall time, which would be charged to the charging thread. */
 static cairn_profile *open_profile(void)
 {
     bool is_set = secure_getenv("CAIRN_WALL") != NULL;
+    crn_site_hide_thread(true);
     if (!is_set)
         setenv("CAIRN_WALL", "off", 1);
     cairn_profile *opened = cairn_process_profile();
@@ -209,7 +177,8 @@ __attribute__((constructor(102))) static void begin_process(void)
         cairn_profile_note(opened, "default_metric", "cpu");
         pthread_atfork(NULL, NULL, begin_child);
         profile = opened;
-        if (start_charging_thread())
+        runs = cairn_priv_host_thread_start(profile, "cairn-time", charge_in_turns, NULL);
+        if (runs)
             crn_site_begin_thread();
     }
     errno = saved;
@@ -221,10 +190,7 @@ __attribute__((destructor)) static void end_process(void)
         return;
     if (crn_time_self)
         timer_delete(crn_time_self->timer);
-    __atomic_store_n(&stops, true, __ATOMIC_RELEASE);
-    sem_post(&crn_time_wake);
-    if (!pthread_equal(charging_thread, pthread_self()))
-        pthread_join(charging_thread, NULL);
+    cairn_priv_host_thread_stop();
     charge_all();
     runs = false;
 }

@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <ucontext.h>
 
+#include <cairn/host.h>
+
 #include "timed.h"
 
 __thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec")));
 bool crn_time_stacks, crn_time_sleeps;
-sem_t crn_time_wake;
 
 /* Walks the stack. Stores the interrupted address plus 1, then return addresses: each, minus 1, is
  * in an instruction of its function. Returns true if the walk met an address that is not cached:
@@ -41,7 +42,7 @@ static void wake_charging(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&crn_time_sleeps, __ATOMIC_RELAXED) &&
         __atomic_exchange_n(&crn_time_sleeps, false, __ATOMIC_RELAXED))
-        sem_post(&crn_time_wake);
+        cairn_priv_host_thread_wake();
 }
 
 void crn_time_interrupt(int number, siginfo_t *info, void *context)

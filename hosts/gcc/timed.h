@@ -11,7 +11,6 @@
 #ifndef CRN_HOSTS_GCC_TIMED_H
 #define CRN_HOSTS_GCC_TIMED_H
 
-#include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 
@@ -47,10 +46,8 @@ extern __thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec"
 
 extern bool crn_time_stacks; /* samples contain the callers */
 
-/* True while the charging thread sleeps for lack of samples: the next sample posts crn_time_wake.
- * Atomic. */
+/* True while the charging thread sleeps for lack of samples: the next sample wakes it. Atomic. */
 extern bool crn_time_sleeps;
-extern sem_t crn_time_wake;
 
 /* The signal handler. */
 void crn_time_interrupt(int number, siginfo_t *info, void *context);

@@ -145,10 +145,11 @@ CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
 
 /* Set and return the program's action for SIGBUS, for hosts that define sigaction and signal. The
  * runtime's handler (cairn_catch_fault), installed only with such hosts, stays and calls the
- * program's. Thread: any. */
+ * program's. The last function returns true if it is installed. Thread: any. */
 struct sigaction;
 CAIRN_API int cairn_priv_bus_action(const struct sigaction *action, struct sigaction *before);
 CAIRN_API void (*cairn_priv_bus_signal(void (*handler)(int), int flags))(int);
+CAIRN_API bool cairn_priv_bus_is_caught(void);
 
 /* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
  * without memory. cairn_priv_free frees it. Thread: any. Signal safe. */
@@ -254,21 +255,39 @@ CAIRN_API void cairn_priv_process_moment(void);
  * own, other than 0, does not return but ends the process with it. Opens no file before the
  * program's threads have ended. Thread: any. */
 CAIRN_API void cairn_priv_thread_creates(bool begins);
+
 /* The first function has the runtime hide the sampling thread of the process's profile from the C
  * library where that is possible (src/plat/hidden_thread.h), if `may` returns true when the profile
- * is opened. Call it before. Before the program makes a thread or changes its user or groups, the
- * host then calls the second one, which ends the thread if it is hidden. If that returns true, the
- * host calls the third one, which starts the thread again: `shown`: not hidden any more. Signals
- * are blocked in between; `mask` keeps the mask before. Preserve errno. */
+ * is opened; `of_host`: and the host's thread, which the host then starts. Call it before. Before
+ * the program makes a thread or changes its user or groups, the host then calls the second one,
+ * which ends the thread if it is hidden. If that returns true, the host calls the third one, which
+ * starts the thread again: `shown`: not hidden any more. Signals are blocked in between; `mask`
+ * keeps the mask before. Preserve errno. */
 typedef bool cairn_priv_may_hide(void);
-CAIRN_API void cairn_priv_process_hide_thread(cairn_priv_may_hide *may);
+CAIRN_API void cairn_priv_process_hide_thread(cairn_priv_may_hide *may, bool of_host);
 CAIRN_API bool cairn_priv_process_pause_thread(sigset_t *mask);
 CAIRN_API void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask);
+
+/* The host's thread for the process's profile. The first function runs `run(data)` on it with all
+ * signals but SIGBUS blocked; `name` is the thread's name for the kernel. Returns false if no
+ * thread can be made. If the thread may be hidden, `run` keeps to src/plat/hidden_thread.h, and is
+ * run anew after a pause. It waits by the second function, for `ns` or until the third one wakes
+ * it, which is signal safe, and returns when the second one returns false. The fourth ends the
+ * thread. A child of fork has no such thread and must not call the third and fourth function. */
+CAIRN_API bool cairn_priv_host_thread_start(cairn_profile *profile, const char *name,
+                                            void *(*run)(void *), void *data);
+CAIRN_API bool cairn_priv_host_thread_wait(uint64_t ns);
+CAIRN_API void cairn_priv_host_thread_wake(void);
+CAIRN_API void cairn_priv_host_thread_stop(void);
+
 CAIRN_API bool cairn_priv_thread_is_creating(void);
 /* Returns true while the calling thread must not begin a strand: it opens one, or has put its
  * strand aside. */
 CAIRN_API bool cairn_priv_thread_is_busy(void);
 CAIRN_API void cairn_priv_thread_is_ours(bool begins);
+/* Reports the begin and the end of a thread that the C library does not know. The end releases the
+ * thread's lanes. */
+CAIRN_API void cairn_priv_thread_is_hidden(bool begins);
 CAIRN_API bool cairn_priv_program_is_over(void);
 
 #ifdef __cplusplus

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "plat/clock.h"
 #include "plat/futex.h"
 
 enum {
@@ -141,6 +141,8 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
     thread->memory = mmap(NULL, thread->size, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (thread->memory == MAP_FAILED)
+        thread->memory = NULL;
+    if (!thread->memory)
         return false;
     mprotect(thread->memory, PAGE, PROT_NONE);
     all.new = thread->memory + below;
@@ -152,24 +154,26 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
     thread->number = crn_hidden_clone(flags, stack, &thread->exists, &thread->exists, all.new);
     if (thread->number > 0)
         return true;
-    munmap(thread->memory, thread->size);
+    crn_hidden_thread_forget(thread);
     return false;
 }
 
-void crn_hidden_thread_join(crn_hidden_thread *thread)
+bool crn_hidden_thread_join(crn_hidden_thread *thread, uint64_t until)
 {
-    for (uint32_t is; (is = __atomic_load_n(&thread->exists, __ATOMIC_ACQUIRE));)
-        crn_futex_wait(&thread->exists, is, 0, true);
-    munmap(thread->memory, thread->size);
+    for (uint32_t is; (is = __atomic_load_n(&thread->exists, __ATOMIC_ACQUIRE));) {
+        if (until && crn_clock_monotonic() >= until)
+            return false;
+        crn_futex_wait(&thread->exists, is, until, true);
+    }
+    crn_hidden_thread_forget(thread);
+    return true;
 }
 
-void crn_hidden_thread_wait_until_gone(int number)
+void crn_hidden_thread_forget(crn_hidden_thread *thread)
 {
-    const struct timespec moment = {.tv_nsec = 20000};
-    const int turns = 14000; /* about a second: the number may be another thread's by now */
-    int process = (int)getpid();
-    for (int i = 0; i < turns && syscall(SYS_tgkill, process, number, 0) == 0; i++)
-        syscall(SYS_nanosleep, &moment, NULL); /* nanosleep() would be a cancellation point */
+    if (thread->memory)
+        munmap(thread->memory, thread->size);
+    thread->memory = NULL;
 }
 
 #else
@@ -189,14 +193,16 @@ bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void 
     return false;
 }
 
-void crn_hidden_thread_join(crn_hidden_thread *thread)
+bool crn_hidden_thread_join(crn_hidden_thread *thread, uint64_t until)
 {
     (void)thread;
+    (void)until;
+    return true;
 }
 
-void crn_hidden_thread_wait_until_gone(int number)
+void crn_hidden_thread_forget(crn_hidden_thread *thread)
 {
-    (void)number;
+    (void)thread;
 }
 
 #endif

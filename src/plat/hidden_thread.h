@@ -23,7 +23,7 @@
 typedef struct crn_hidden_thread {
     uint32_t exists; /* the kernel stores 0 at the thread's end; atomic */
     int number;      /* the kernel's for it */
-    char *memory;    /* its stack and thread-local variables */
+    char *memory;    /* its stack and thread-local variables; NULL: freed */
     size_t size;
 } crn_hidden_thread;
 
@@ -35,11 +35,12 @@ bool crn_hidden_thread_is_useful(void);
 bool crn_hidden_thread_start(crn_hidden_thread *thread, size_t stack_size, void *(*run)(void *),
                              void *data);
 
-/* Waits for the thread's end and frees its memory. */
-void crn_hidden_thread_join(crn_hidden_thread *thread);
+/* Waits for the thread's end, at most until `until` (CLOCK_MONOTONIC, ns; 0: without limit), and
+ * frees its memory. Returns false if the thread goes on. */
+bool crn_hidden_thread_join(crn_hidden_thread *thread, uint64_t until);
 
-/* Waits, after the join, until the kernel has removed the thread: until then the kernel refuses
- * unshare() and setns() as in a process with two threads. `number`: the thread's. */
-void crn_hidden_thread_wait_until_gone(int number);
+/* Frees the memory of a parent's thread in a child of fork, which has no such thread. Does nothing
+ * after a join. */
+void crn_hidden_thread_forget(crn_hidden_thread *thread);
 
 #endif

@@ -178,6 +178,15 @@ int crn_thread_first_exit_status(void)
     return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
+void crn_thread_wait_until_gone(int number)
+{
+    const struct timespec moment = {.tv_nsec = 20000};
+    const int turns = 14000; /* about a second: the number may be another thread's by now */
+    int process = (int)getpid();
+    for (int i = 0; i < turns && syscall(SYS_tgkill, process, number, 0) == 0; i++)
+        syscall(SYS_nanosleep, &moment, NULL); /* nanosleep() would be a cancellation point */
+}
+
 /* Gives the calling thread a file table of its own, and closes descriptors `first` to `last`
  * there. */
 static bool close_apart(unsigned first, unsigned last)

@@ -44,6 +44,10 @@ bool crn_thread_are_last(unsigned count);
  * killed the thread. Opens a file. */
 int crn_thread_first_exit_status(void);
 
+/* Waits until the kernel has removed a thread that has ended or is about to: until then the kernel
+ * refuses unshare() and setns() as in a process with two threads. At most about a second. */
+void crn_thread_wait_until_gone(int number);
+
 /* Returns the number of processors that the calling thread may run on; at least 1. */
 unsigned crn_thread_cores(void);
 

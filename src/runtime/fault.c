@@ -135,7 +135,7 @@ void crn_faults_catch(void)
     __atomic_store_n(&installed, set_action(&now) == 0, __ATOMIC_RELEASE);
 }
 
-bool crn_faults_are_caught(void)
+bool cairn_priv_bus_is_caught(void)
 {
     return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
 }

@@ -277,7 +277,7 @@ void crn_helper_stop(crn_helper *helper)
     if (helper->detached)
         wait_until_over(helper);
     else if (helper->hidden)
-        crn_hidden_thread_join(&helper->out_of_sight);
+        crn_hidden_thread_join(&helper->out_of_sight, 0);
     else
         join(last_of(helper));
     forget(helper);

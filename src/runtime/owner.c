@@ -62,6 +62,14 @@ static void end(void *data)
     errno = saved;
 }
 
+/* The C library would not tell of the thread's end. */
+void cairn_priv_thread_is_hidden(bool begins)
+{
+    crn_this_thread.told = begins;
+    if (!begins)
+        end(NULL);
+}
+
 /* Sets a thread-specific value, so that `end` runs at the thread's end. The caller tries again when
  * the thread takes its next lane if there is no free key or no memory now. */
 static void be_told_of_end(void)

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "plat/thread.h"
+#include "runtime/host_thread.h"
 #include "runtime/process.h"
 
 int cairn_priv_process_off; /* atomic */
@@ -125,25 +126,32 @@ static void end_thread(void *value);
 /* Returns true if the host will call cairn_priv_process_pause_thread before the C library makes
  * threads, or changes the user or groups of all threads that it knows. NULL: it will not. */
 static cairn_priv_may_hide *may_hide;
+static crn_hiding hidden; /* what is hidden if may_hide allows it */
 
-void cairn_priv_process_hide_thread(cairn_priv_may_hide *may)
+void cairn_priv_process_hide_thread(cairn_priv_may_hide *may, bool of_host)
 {
     may_hide = may;
+    hidden = of_host ? CRN_HIDES_HOST : CRN_HIDES_SAMPLER;
 }
 
 bool cairn_priv_process_pause_thread(sigset_t *mask)
 {
     cairn_profile *own = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
-    if (!own || cairn_priv_process_is_unseen() || !crn_sampler_is_hidden(own))
+    if (!own || cairn_priv_process_is_unseen() ||
+        (!crn_sampler_is_hidden(own) && !crn_host_thread_is_hidden()))
         return false;
     int saved = errno;
     sigset_t all;
     sigfillset(&all); /* a handler may call setuid() */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_BLOCK, &all, mask);
-    bool paused = crn_sampler_pause(own);
-    if (!paused)
+    crn_futex_lock_take(&crn_helpers_replaced);
+    bool sampler = crn_sampler_pause(own);
+    bool paused = crn_host_thread_pause() || sampler;
+    if (!paused) {
+        crn_futex_lock_give(&crn_helpers_replaced);
         pthread_sigmask(SIG_SETMASK, mask, NULL);
+    }
     errno = saved;
     return paused;
 }
@@ -151,7 +159,12 @@ bool cairn_priv_process_pause_thread(sigset_t *mask)
 void cairn_priv_process_resume_thread(bool shown, const sigset_t *mask)
 {
     int saved = errno;
-    crn_sampler_go_on(__atomic_load_n(&profile, __ATOMIC_ACQUIRE), !shown, mask);
+    cairn_profile *own = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    if (shown)
+        own->hides = CRN_HIDES_NONE;
+    crn_sampler_go_on(own, mask);
+    crn_host_thread_go_on(mask);
+    crn_futex_lock_give(&crn_helpers_replaced);
     pthread_sigmask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }
@@ -165,7 +178,7 @@ static cairn_profile *open_with(cairn_options options, const char *wrong)
     crn_process_command(command, sizeof command);
     options.command = *command ? command : program_invocation_name;
     has_key = has_key || pthread_key_create(&key, end_thread) == 0;
-    bool hides = options.path && may_hide && may_hide();
+    crn_hiding hides = options.path && may_hide && may_hide() ? hidden : CRN_HIDES_NONE;
     if (has_key && crn_profile_open(&opened, &options, hides) == CAIRN_OK && wrong)
         cairn_profile_note(opened, "not_understood", wrong);
     return opened;

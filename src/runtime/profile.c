@@ -211,7 +211,8 @@ static bool are_right(const cairn_options *options)
             (options->cpu == CAIRN_CPU_SAMPLED && options->wall != CAIRN_WALL_SAMPLED));
 }
 
-cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides)
+cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options,
+                             crn_hiding hides)
 {
     if (!profile)
         return CAIRN_E_ARGUMENT;
@@ -238,7 +239,7 @@ cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *optio
 
 cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options)
 {
-    return crn_profile_open(profile, options, false);
+    return crn_profile_open(profile, options, CRN_HIDES_NONE);
 }
 
 bool crn_profile_begin_again(cairn_profile *profile)

@@ -44,6 +44,7 @@ typedef struct crn_sampler {
                              without a sleep would have made, to the event; atomic */
     uint64_t rest_ns;     /* ns from the event to the next sample */
     uint64_t last_before; /* clock: moment of that last sample; 0 until the event; atomic */
+    bool paused;          /* the thread was ended by crn_sampler_pause */
     bool stopped_timers;  /* timers were stopped because the program took their signal */
     double sample_ns;     /* time that a sample costs the sampled thread */
 } crn_sampler;
@@ -54,6 +55,11 @@ typedef struct crn_thread {
     pid_t id;          /* kernel's thread id; 0: not known yet */
     bool told;         /* the thread's end will release its lanes: owner.c */
 } crn_thread;
+
+/* Threads of a profile that may be hidden from the C library: the sampling thread, and
+ * CRN_HIDES_HOST: the host's (host_thread.h). As the C library would know the preparer, there is
+ * none beside a hidden thread of the host. */
+typedef enum { CRN_HIDES_NONE, CRN_HIDES_SAMPLER, CRN_HIDES_HOST } crn_hiding;
 
 /* The result of one round of the sampler. */
 typedef struct crn_round {
@@ -140,7 +146,7 @@ struct cairn_profile {
     double sample_overhead;
     uint64_t sample_period_ns, tick_period, seed;
     uint32_t path_limit, context_budget;
-    bool hides; /* the sampling thread may be hidden from the C library */
+    crn_hiding hides;
     bool spans, span_histograms, span_cpu;
     cairn_span_policy span_policy;
     uint64_t span_limit;
@@ -154,6 +160,7 @@ struct cairn_profile {
     crn_helper off_core; /* runs if `has_off_core` */
     bool has_off_core;
     const char *off_core_source; /* the text of the note "off_core" */
+    bool lacks_preparer;         /* no thread prepares space for spans */
     bool preparer_sleeps;        /* the preparer sleeps until a lane takes a chunk; atomic */
     bool preparer_wanted;        /* a lane has taken a chunk; atomic */
     crn_memory_counters memory;
@@ -435,10 +442,11 @@ bool crn_profile_pack(cairn_profile *profile);
  * starts the helper threads. Returns false if the profile cannot record. */
 bool crn_profile_begin_again(cairn_profile *profile);
 
-/* Like cairn_profile_open. `hides`: the sampling thread may be hidden from the C library, if
- * crn_sampler_pause is called before the process gets another thread, changes its user, or makes a
- * change of namespaces that the kernel refuses beside the thread. */
-cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options, bool hides);
+/* Like cairn_profile_open. If threads may be hidden, crn_sampler_pause must be called before the
+ * process gets another thread, changes its user, or makes a change of namespaces that the kernel
+ * refuses beside the thread. */
+cairn_error crn_profile_open(cairn_profile **profile, const cairn_options *options,
+                             crn_hiding hides);
 
 /* Stores the present moment in the header, to calibrate the clock. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
@@ -577,6 +585,10 @@ void crn_sampler_wake(cairn_profile *profile);
  * it with the lane's time locked. */
 void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
 
+/* Returns true if the thread can be hidden from the C library: with the profile's options, the
+ * sampling thread only reads clocks and stores words, and the host's makes no timer. */
+bool crn_profile_may_hide(const cairn_profile *profile, crn_hiding what);
+
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
 /* Returns true if this process has a hidden sampling thread. */
@@ -586,10 +598,11 @@ static inline bool crn_sampler_is_hidden(const cairn_profile *profile)
 }
 
 /* Ends a hidden sampling thread and returns true. Returns false, and does nothing, if the process
- * has none. After true, the second function starts the thread again; hidden where possible, if
- * `hides`. Call both with all signals but SIGBUS blocked; `mask` is the mask before. */
+ * has none. The second function starts a thread that was ended so again, hidden if it may be. Call
+ * both with all signals but SIGBUS blocked, under crn_helpers_replaced; `mask` is the mask before.
+ */
 bool crn_sampler_pause(cairn_profile *profile);
-void crn_sampler_go_on(cairn_profile *profile, bool hides, const sigset_t *mask);
+void crn_sampler_go_on(cairn_profile *profile, const sigset_t *mask);
 
 /* Prepares timers, which sample CPU time in place of the sampling thread. Returns false if no
  * signal is free. */
@@ -614,8 +627,6 @@ void crn_stay_loaded(void);
 
 /* Installs the handler of faults in captures, if a host hides it from the program. */
 void crn_faults_catch(void);
-/* Returns true if that handler is installed. */
-bool crn_faults_are_caught(void);
 
 /* Charges the time up to now on all lanes that the calling thread owns. */
 void crn_profile_charge_own(cairn_profile *profile);

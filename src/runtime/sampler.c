@@ -362,14 +362,6 @@ static void *run(void *data)
     return NULL;
 }
 
-/* Returns true if the thread can be hidden from the C library: with these options it only reads
- * clocks and stores words. */
-static bool may_be_hidden(const cairn_profile *profile)
-{
-    return profile->hides && profile->cpu == CAIRN_CPU_OFF && !profile->has_off_core &&
-           crn_faults_are_caught() && crn_hidden_thread_is_useful();
-}
-
 cairn_error crn_sampler_start(cairn_profile *profile)
 {
     crn_sampler *sampler = &profile->sampler;
@@ -378,7 +370,8 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     crn_sampler_resume(profile);
     static const char name[] = "cairn-sampler";
     int file = crn_capture_file_in_memory(&profile->capture);
-    if (may_be_hidden(profile) && crn_helper_start_hidden(&sampler->helper, name, run, profile))
+    if (crn_profile_may_hide(profile, CRN_HIDES_SAMPLER) &&
+        crn_helper_start_hidden(&sampler->helper, name, run, profile))
         return CAIRN_OK;
     bool started = profile->cpu != CAIRN_CPU_OFF /* it then opens files of /proc */
                        ? crn_helper_start_apart(&sampler->helper, name, file, run, profile)
@@ -388,23 +381,23 @@ cairn_error crn_sampler_start(cairn_profile *profile)
 
 bool crn_sampler_pause(cairn_profile *profile)
 {
-    crn_futex_lock_take(&crn_helpers_replaced);
-    bool hidden = crn_sampler_is_hidden(profile);
-    int number = profile->sampler.helper.out_of_sight.number;
-    if (hidden) {
-        crn_helper_stop(&profile->sampler.helper);
-        crn_hidden_thread_wait_until_gone(number);
-    } else
-        crn_futex_lock_give(&crn_helpers_replaced);
-    return hidden;
+    crn_sampler *sampler = &profile->sampler;
+    int number = sampler->helper.out_of_sight.number;
+    sampler->paused = crn_sampler_is_hidden(profile);
+    if (sampler->paused) {
+        crn_helper_stop(&sampler->helper);
+        crn_thread_wait_until_gone(number);
+    }
+    return sampler->paused;
 }
 
-void crn_sampler_go_on(cairn_profile *profile, bool hides, const sigset_t *mask)
+void crn_sampler_go_on(cairn_profile *profile, const sigset_t *mask)
 {
-    profile->hides = hides;
+    if (!profile->sampler.paused)
+        return;
+    profile->sampler.paused = false;
     if (crn_sampler_start(profile) == CAIRN_OK)
         crn_helper_set_mask(&profile->sampler.helper, mask);
     else
         crn_profile_stop(profile, CAIRN_E_THREAD);
-    crn_futex_lock_give(&crn_helpers_replaced);
 }

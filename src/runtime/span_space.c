@@ -35,8 +35,8 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     cairn_profile *profile = lane->profile;
     /* A hidden sampling thread starts no preparer. */
-    char *chunk =
-        profile->sampler.helper.hidden ? crn_stream_take_alone(stream) : crn_stream_take(stream);
+    bool alone = profile->sampler.helper.hidden || profile->lacks_preparer;
+    char *chunk = alone ? crn_stream_take_alone(stream) : crn_stream_take(stream);
     if (chunk && ((stream->taken == 1 && lane->number < LANES_FEW) ||
                   !__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) ||
                   __atomic_exchange_n(&profile->preparer_sleeps, false, __ATOMIC_RELAXED)))
@@ -287,7 +287,9 @@ bool crn_preparer_start(cairn_profile *profile)
 {
     const crn_helper *sampler = &profile->sampler.helper;
     __atomic_store_n(&profile->preparer_wanted, false, __ATOMIC_RELAXED);
-    return (sampler->running && !sampler->kept) || start_preparer(profile);
+    profile->lacks_preparer = !sampler->running && crn_profile_may_hide(profile, CRN_HIDES_HOST);
+    return profile->lacks_preparer || (sampler->running && !sampler->kept) ||
+           start_preparer(profile);
 }
 
 void crn_preparer_wake(cairn_profile *profile)

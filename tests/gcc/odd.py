@@ -99,6 +99,24 @@ def alone():
         os.unlink("x.cairn")
 
 
+@case("the thread that charges the samples of --profile=time is one that the C library does not know")
+def alone_in_time():
+    ways = {"none": "none 11 2 1", "bus": "01 bus 11 2 1", "cut": "cut 11 2 1", "end": "end 11 2 1",
+            "group": "group 11 2 1", "thread": "thread 10 3 1", "vfork": "vfork 11 2 1",
+            "cut after thread": "cut after thread 10 3 1"}
+    for options in ([], ["--stack"]):
+        profiled(["alone.c"], "-O2", "--profile=time", *options)
+        for way, expected in ways.items():
+            assert run("./profiled", way, CAIRN_OUT="x.cairn") == expected + "\n", (options, way)
+            assert way.startswith("cut") or report("x.cairn")["state"] == "ended", (options, way)
+            os.unlink("x.cairn")
+    said = run("./profiled", "fork", CAIRN_OUT="x.cairn")
+    assert sorted(said.splitlines()) == ["fork 11 1 1", "fork 11 2 1"], said  # a child is not sampled
+    for way in ("user namespace", "mount namespace"):  # the kernel may refuse either to any program
+        error = run("./profiled", way).split()[0]
+        assert run("./profiled", way, CAIRN_OUT="x.cairn") == "%s %s 11 2 1\n" % (error, way), error
+
+
 @case("--standby: a stack at a multiple of 4 GiB is taken for no profile")
 def stack_at_zero():
     write("zero.c", r"""#include <stdio.h>
