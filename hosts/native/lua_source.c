@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lua_source.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,21 +10,28 @@ typedef struct text {
     const char *end;
 } text;
 
+/* Lua's own classes, as in the locale "C". The functions of <ctype.h> read a table of the thread,
+ * which a hidden thread lacks (src/plat/hidden_thread.h). */
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static const char *skip_space(const char *at, const char *end)
 {
-    while (at < end && isspace((unsigned char)*at))
+    while (at < end && is_space(*at))
         at++;
     return at;
 }
 
 static const char *back_space(const char *start, const char *at)
 {
-    while (at > start && isspace((unsigned char)at[-1]))
+    while (at > start && is_space(at[-1]))
         at--;
     return at;
 }

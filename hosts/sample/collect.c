@@ -250,10 +250,25 @@ void crn_sample_forget(void)
 
 /* ---- notes ---- */
 
+/* Writes a number without a fraction. snprintf writes numbers of type double by a table of the
+ * thread, which a hidden thread lacks. */
+static void write_number(double value, char *text, size_t size)
+{
+    const uint64_t part = 1000000000000000000;
+    uint64_t high = (uint64_t)(value / (double)part);
+    double rest = value - (double)high * (double)part;
+    uint64_t low = rest > 0 ? (uint64_t)(rest + 0.5) : 0;
+    low = low < part ? low : part - 1;
+    if (high)
+        snprintf(text, size, "%llu%018llu", (unsigned long long)high, (unsigned long long)low);
+    else
+        snprintf(text, size, "%llu", (unsigned long long)low);
+}
+
 static void note(cairn_profile *profile, const char *key, double value)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.0f", value);
+    char text[48];
+    write_number(value, text, sizeof text);
     cairn_profile_note(profile, key, text);
 }
 

@@ -103,7 +103,7 @@ bool crn_sample_signal_is_named(int number);
 int crn_sample_mask(int how, const sigset_t *set, sigset_t *old);
 
 /* True if a filter (seccomp) may forbid the calling thread system calls: it should make none. */
-extern __thread bool crn_sample_filtered;
+extern __thread bool crn_sample_filtered __attribute__((tls_model("initial-exec")));
 
 /* libc's function syscall; crn_sample_find_call sets it. */
 extern long (*crn_sample_real_call)(long number, long, long, long, long, long, long);
@@ -142,6 +142,12 @@ bool crn_sample_signal_is_kept(int number, __sighandler_t handler);
 /* Blocks the timers' signal in the calling thread alone (SIG_BLOCK), or unblocks it (SIG_UNBLOCK).
  * Sets `before`, unless it is NULL, to the signals that were blocked. */
 void crn_sample_signal_block(int how, sigset_t *before);
+
+/* ---- hidden.c ---- */
+
+/* Returns true if the collector may be hidden from the C library (src/plat/hidden_thread.h). To be
+ * called at the process's begin. */
+bool crn_sample_may_hide(void);
 
 /* ---- start.c ---- */
 

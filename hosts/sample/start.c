@@ -18,6 +18,9 @@
 #include "../native/code.h"
 #include "../native/variables.h"
 #include "interpreter.h"
+#include "plat/futex.h"
+#include "plat/hidden_thread.h"
+#include "plat/thread.h"
 #include "sample.h"
 
 enum {
@@ -27,9 +30,8 @@ enum {
     PERIOD_LEAST = 10000,     /* ns */
     PERIOD_USUAL = 1000000,   /* ns */
     STACK_LEAST = 256 * 1024, /* bytes */
-    END_MS = 2000,       /* longest wait for the collector at the program's end, which must come */
-    GONE_NS = 100000000, /* longest wait for the kernel to remove a thread that has ended */
-    EXIT_MS = 200        /* the same in _exit, which may run in a signal handler inside malloc */
+    END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
+    EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
 
 typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
@@ -39,36 +41,62 @@ typedef enum { END_NOT, END_RUN, END_PAUSE } ending;
 typedef enum { FILES_SHARED, FILES_COPIED, FILES_APART } files_place;
 
 /* The keeper is a thread with the program's table of descriptors that waits for the collector. So
- * the last thread of the process, which calls exit handlers, has the program's descriptors. */
-typedef enum { KEEPER_STARTS, KEEPER_RUNS, KEEPER_FAILED } keeper_state;
+ * the last thread of the process, which calls exit handlers, has the program's descriptors. There
+ * is none beside a hidden collector: no exit handler runs after the program's threads. */
+typedef enum { KEEPER_STARTS, KEEPER_RUNS, KEEPER_FAILED, KEEPER_NONE } keeper_state;
 
 static struct {
     pthread_t thread, keeper;
-    keeper_state keeps; /* under the lock */
-    int status;         /* of the process, if the collector and the keeper are its last threads */
-    bool is_child;      /* the process is a child of fork: see CHILD_NS */
-    bool running;       /* the collector's thread has been started */
-    bool failed;        /* the collector could not be started again after a pause */
-    pid_t process;      /* in which it was started; a child of vfork has another id, but the same
-                           memory */
-    ending ending;      /* atomic; changed under the lock, except by filtered threads, and by the
-                           collector when the program's threads have ended */
-    bool ended;         /* the collector is done; atomic */
-    bool looked;        /* at a pause: the collector's last look is done; under the lock */
-    bool fetched;       /* at a pause: the pausing thread has the capture's file; under the lock */
-    files_place files;  /* under the lock */
-    bool files_stay;    /* the program keeps its descriptor of the capture, because it could not
-                           fetch one from the collector for the next pause */
-    pid_t number;       /* of the collector's thread */
+    crn_hidden_thread out_of_sight; /* in place of `thread`, if `hidden` */
+    bool may_hide;                  /* the collector may be hidden from the C library */
+    bool hidden;                    /* it is */
+    keeper_state keeps;             /* under the lock */
+    int status;        /* of the process, if the collector and the keeper are its last threads */
+    bool is_child;     /* the process is a child of fork: see CHILD_NS */
+    bool running;      /* the collector's thread has been started */
+    bool failed;       /* the collector could not be started again after a pause */
+    pid_t process;     /* in which it was started; a child of vfork has another id, but the same
+                          memory */
+    ending ending;     /* atomic; changed under the lock, except by filtered threads, and by the
+                          collector when the program's threads have ended */
+    bool ended;        /* the collector is done; atomic */
+    bool looked;       /* at a pause: the collector's last look is done; under the lock */
+    bool fetched;      /* at a pause: the pausing thread has the capture's file; under the lock */
+    files_place files; /* under the lock */
+    bool files_stay;   /* the program keeps its descriptor of the capture, because it could not
+                          fetch one from the collector for the next pause */
+    pid_t number;      /* of the collector's thread */
     pid_t keeper_number;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
-    uint64_t period_ns;      /* of processor time between two samples of a thread */
+    crn_futex_lock lock;
+    uint32_t changes;       /* number of changes under the lock that threads wait for; atomic */
+    crn_futex_lock working; /* held while the collector works, so that no fork sees it half done */
+    uint64_t period_ns;     /* of processor time between two samples of a thread */
     cairn_profile *profile;
-} collector = {.lock = PTHREAD_MUTEX_INITIALIZER,
-               .wake = PTHREAD_COND_INITIALIZER,
-               .working = PTHREAD_MUTEX_INITIALIZER};
+} collector;
+
+/* ---- the lock ---- */
+
+/* Waits for a change, at most until `until` (CLOCK_MONOTONIC, ns; 0: without limit). Releases the
+ * lock meanwhile. May return early. */
+static void await_change(uint64_t until)
+{
+    uint32_t seen = __atomic_load_n(&collector.changes, __ATOMIC_RELAXED);
+    crn_futex_lock_give(&collector.lock);
+    crn_futex_wait(&collector.changes, seen, until, false);
+    crn_futex_lock_take(&collector.lock);
+}
+
+/* Tells the waiting threads of a change. Under the lock. */
+static void announce(void)
+{
+    __atomic_fetch_add(&collector.changes, 1, __ATOMIC_RELEASE);
+    crn_futex_wake_all(&collector.changes);
+}
+
+static uint64_t after_ms(uint64_t ms)
+{
+    return crn_sample_clock(CLOCK_MONOTONIC) + ms * 1000000;
+}
 
 /* ---- the collector ---- */
 
@@ -79,46 +107,41 @@ static bool is_going_on(void)
 
 static void round_run(void)
 {
-    pthread_mutex_lock(&collector.working);
+    crn_futex_lock_take(&collector.working);
     if (is_going_on()) {
         crn_sample_threads_scan(collector.profile, crn_sample_finish);
         crn_sample_threads_look(crn_sample_sleeps_on, crn_sample_look);
         cairn_priv_process_moment();
     }
-    pthread_mutex_unlock(&collector.working);
+    crn_futex_lock_give(&collector.working);
 }
 
 /* Makes the threads' entries in a child of fork that ends before the first round. */
 static void find_threads(void)
 {
-    pthread_mutex_lock(&collector.working);
+    crn_futex_lock_take(&collector.working);
     crn_sample_threads_scan(collector.profile, crn_sample_finish);
-    pthread_mutex_unlock(&collector.working);
+    crn_futex_lock_give(&collector.working);
 }
 
 static void end_run(void)
 {
-    pthread_mutex_lock(&collector.working);
+    crn_futex_lock_take(&collector.working);
     crn_sample_threads_each(crn_sample_look);
     crn_sample_threads_each(crn_sample_settle);
     crn_sample_threads_end(false);
     crn_sample_note(collector.profile);
-    pthread_mutex_unlock(&collector.working);
+    crn_futex_lock_give(&collector.working);
 }
 
 /* Waits for `gap` ns, or until the collector is asked to end; returns false in that case. */
 static bool wait_for(uint64_t gap)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + gap;
-    until.tv_sec += (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
-    pthread_mutex_lock(&collector.lock);
-    while (is_going_on() && pthread_cond_clockwait(&collector.wake, &collector.lock,
-                                                   CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
-    }
-    pthread_mutex_unlock(&collector.lock);
+    uint64_t until = crn_sample_clock(CLOCK_MONOTONIC) + gap;
+    crn_futex_lock_take(&collector.lock);
+    while (is_going_on() && crn_sample_clock(CLOCK_MONOTONIC) < until)
+        await_change(until);
+    crn_futex_lock_give(&collector.lock);
     return is_going_on();
 }
 
@@ -133,16 +156,16 @@ static bool wait_for_next(uint64_t *gap)
  * may expect, and the program finds no file of Cairn's. */
 static void take_files(void)
 {
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     while (collector.keeps == KEEPER_STARTS)
-        pthread_cond_wait(&collector.wake, &collector.lock);
-    bool own = collector.keeps == KEEPER_RUNS && cairn_priv_process_file_take();
+        await_change(0);
+    bool own = collector.keeps != KEEPER_FAILED && cairn_priv_process_file_take();
     collector.number = gettid();
     collector.files = own && collector.files == FILES_SHARED ? FILES_COPIED : FILES_APART;
-    pthread_cond_broadcast(&collector.wake);
+    announce();
     while (collector.files != FILES_APART)
-        pthread_cond_wait(&collector.wake, &collector.lock);
-    pthread_mutex_unlock(&collector.lock);
+        await_change(0);
+    crn_futex_lock_give(&collector.lock);
     crn_sample_threads_begin(collector.period_ns, own);
 }
 
@@ -150,24 +173,25 @@ static void take_files(void)
  * program's table, unless it is to stay. */
 static void leave_files(void)
 {
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     while (collector.files == FILES_SHARED)
-        pthread_cond_wait(&collector.wake, &collector.lock);
+        await_change(0);
     if (collector.files == FILES_COPIED && !collector.files_stay)
         cairn_priv_process_file_leave();
     collector.files = FILES_APART;
-    pthread_cond_broadcast(&collector.wake);
-    pthread_mutex_unlock(&collector.lock);
+    announce();
+    crn_futex_lock_give(&collector.lock);
 }
 
-/* Looks at the threads until they have all ended, the process ends, or a pause begins. */
-static void look_on(void)
+/* Looks at the threads until they have all ended, the process ends, or a pause begins. Returns true
+ * if they have all ended. */
+static bool look_on(void)
 {
     uint64_t gap = LOOK_NS;
     bool gone = false;
     if (collector.is_child && !wait_for(CHILD_NS)) {
         find_threads();
-        return;
+        return false;
     }
     do {
         round_run();
@@ -175,32 +199,53 @@ static void look_on(void)
     } while (!gone && wait_for_next(&gap));
     if (gone) /* all threads of the program have ended: end the process, too */
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
+    return gone;
 }
 
 /* At a pause: waits until the pausing thread has fetched the capture's file from this thread's
  * table. */
 static void await_fetch(void)
 {
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     collector.looked = true;
-    pthread_cond_broadcast(&collector.wake);
+    announce();
     while (!collector.fetched)
-        pthread_cond_wait(&collector.wake, &collector.lock);
-    pthread_mutex_unlock(&collector.lock);
+        await_change(0);
+    crn_futex_lock_give(&collector.lock);
+}
+
+static void begin_thread(void)
+{
+    syscall(SYS_prctl, PR_SET_NAME, "cairn-sample"); /* prctl() of filter.c would look for libc's */
+    cairn_priv_thread_is_ours(true);
+    if (collector.hidden)
+        cairn_priv_thread_is_hidden(true);
+}
+
+/* If the program's threads have all ended, a hidden collector is the last thread, and ends the
+ * process. */
+static void end_thread(bool gone)
+{
+    if (collector.hidden)
+        cairn_priv_thread_is_hidden(false);
+    cairn_priv_thread_is_ours(false);
+    if (collector.hidden && gone)
+        crn_sample_leave(collector.status);
 }
 
 static void *collect(void *data)
 {
     (void)data;
-    prctl(PR_SET_NAME, "cairn-sample");
+    begin_thread();
     take_files();
-    look_on();
+    bool gone = look_on();
     if (collector.ending == END_PAUSE) {
         await_fetch();
     } else {
         end_run();
         cairn_priv_process_end(); /* here, where the capture's file is open */
     }
+    end_thread(gone);
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -213,11 +258,11 @@ static void *keep(void *data)
     const sigset_t *before = data;
     sigset_t mask = *before;
     prctl(PR_SET_NAME, "cairn-files");
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     collector.keeps = KEEPER_RUNS;
     collector.keeper_number = gettid();
-    pthread_cond_broadcast(&collector.wake);
-    pthread_mutex_unlock(&collector.lock);
+    announce();
+    crn_futex_lock_give(&collector.lock);
     pthread_join(collector.thread, NULL);
     if (collector.status)
         syscall(SYS_exit, collector.status);
@@ -225,12 +270,17 @@ static void *keep(void *data)
     return NULL;
 }
 
-/* Waits until `limit` (CLOCK_REALTIME) for the collector, and for the keeper if there is one.
+/* Waits until `limit` (CLOCK_MONOTONIC, ns) for the collector, and for the keeper if there is one.
  * Returns true if they have ended. */
-static bool join_collector(const struct timespec *limit)
+static bool join_collector(uint64_t limit)
 {
+    if (collector.hidden)
+        return crn_hidden_thread_join(&collector.out_of_sight, limit);
     bool kept = collector.keeps == KEEPER_RUNS;
-    return pthread_timedjoin_np(kept ? collector.keeper : collector.thread, NULL, limit) == 0;
+    struct timespec until = {.tv_sec = (time_t)(limit / 1000000000),
+                             .tv_nsec = (long)(limit % 1000000000)};
+    return pthread_clockjoin_np(kept ? collector.keeper : collector.thread, NULL, CLOCK_MONOTONIC,
+                                &until) == 0;
 }
 
 /* Starts a thread whose stack has STACK_LEAST bytes; with `for_program`, as many as the program's
@@ -253,13 +303,31 @@ static bool start_thread(pthread_t *thread, bool for_program, void *(*run)(void 
 static void start_keeper(const sigset_t *mask)
 {
     bool started = start_thread(&collector.keeper, true, keep, (void *)mask);
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     if (!started)
         collector.keeps = KEEPER_FAILED;
-    pthread_cond_broadcast(&collector.wake);
+    announce();
     while (collector.keeps == KEEPER_STARTS) /* until it has read the mask */
-        pthread_cond_wait(&collector.wake, &collector.lock);
-    pthread_mutex_unlock(&collector.lock);
+        await_change(0);
+    crn_futex_lock_give(&collector.lock);
+}
+
+static bool start_hidden(void)
+{
+    collector.hidden = collector.may_hide && crn_hidden_thread_is_useful();
+    collector.keeps = KEEPER_NONE;
+    collector.hidden = collector.hidden &&
+                       crn_hidden_thread_start(&collector.out_of_sight, STACK_LEAST, collect, NULL);
+    return collector.hidden;
+}
+
+static bool start_known(const sigset_t *mask)
+{
+    collector.keeps = KEEPER_STARTS;
+    bool started = start_thread(&collector.thread, false, collect, NULL);
+    if (started)
+        start_keeper(mask);
+    return started;
 }
 
 /* Starts the collector with all signals blocked: the program's are for its own threads. */
@@ -269,18 +337,16 @@ static void begin(void)
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
     crn_sample_mask(SIG_BLOCK, &all, &before);
+    crn_sample_find_call();
     collector.ending = END_NOT;
     collector.ended = collector.looked = collector.fetched = false;
     collector.status = 0;
     crn_sample_ending_thread = 0;
-    collector.keeps = KEEPER_STARTS;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
     collector.process = getpid();
-    collector.running = start_thread(&collector.thread, false, collect, NULL);
-    if (collector.running) {
-        start_keeper(&before);
+    collector.running = start_hidden() || start_known(&before);
+    if (collector.running)
         leave_files();
-    }
     crn_sample_mask(SIG_SETMASK, &before, NULL);
 }
 
@@ -288,19 +354,19 @@ static void begin(void)
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&collector.working);
+    crn_futex_lock_take(&collector.working);
 }
 
 static void after_in_parent(void)
 {
-    pthread_mutex_unlock(&collector.working);
+    crn_futex_lock_give(&collector.working);
 }
 
 static void after_in_child(void)
 {
-    pthread_mutex_init(&collector.working, NULL);
-    pthread_mutex_init(&collector.lock, NULL);
-    pthread_cond_init(&collector.wake, NULL);
+    collector.working = collector.lock = (crn_futex_lock){0};
+    if (collector.hidden)
+        crn_hidden_thread_forget(&collector.out_of_sight);
     crn_sample_threads_end(true);
     crn_sample_forget();
     collector.files_stay = false;
@@ -345,6 +411,7 @@ static void open_profile(const char *path)
     __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
     crn_sample_signal_block(SIG_UNBLOCK, NULL); /* the process may have begun with all blocked */
     pthread_atfork(before_fork, after_in_parent, after_in_child);
+    collector.may_hide = crn_sample_may_hide();
     begin();
 }
 
@@ -379,22 +446,12 @@ __attribute__((constructor)) static void start_with_program(void)
     errno = saved;
 }
 
-static struct timespec after_ms(long ms)
-{
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_nsec += ms * 1000000;
-    limit.tv_sec += limit.tv_nsec / 1000000000;
-    limit.tv_nsec %= 1000000000;
-    return limit;
-}
-
 /* Like end_collector, for a thread that may make no system call: it waits in a loop. The collector
  * sees the request at its next round. */
-static void end_collector_silently(long ms)
+static void end_collector_silently(uint64_t ms)
 {
     ending none = END_NOT;
-    uint64_t limit = crn_sample_clock(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+    uint64_t limit = after_ms(ms);
     if (collector.running)
         __atomic_compare_exchange_n(&collector.ending, &none, END_RUN, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED);
@@ -412,67 +469,55 @@ static bool ask_to_end(ending how)
         crn_sample_ending_thread = gettid();
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     }
-    pthread_cond_broadcast(&collector.wake);
+    announce();
     return first;
 }
 
 /* Lets the run end and waits for it, no longer than `ms`. */
-static void end_collector(long ms)
+static void end_collector(uint64_t ms)
 {
-    struct timespec limit = after_ms(ms);
+    uint64_t limit = after_ms(ms);
     if (crn_sample_filtered) {
         end_collector_silently(ms);
         return;
     }
-    if (pthread_mutex_timedlock(&collector.lock, &limit) != 0)
+    if (!crn_futex_lock_take_until(&collector.lock, limit))
         return;
     bool first = ask_to_end(END_RUN);
-    pthread_mutex_unlock(&collector.lock);
+    crn_futex_lock_give(&collector.lock);
     if (first)
-        join_collector(&limit);
-}
-
-/* Waits until the kernel has removed a thread that has ended: until then it refuses `unshare` and
- * `setns`, as if the process had several threads. */
-static void wait_until_gone(pid_t thread, uint64_t limit)
-{
-    const struct timespec moment = {.tv_nsec = 20000};
-    while (syscall(SYS_tgkill, getpid(), thread, 0) == 0 &&
-           crn_sample_clock(CLOCK_MONOTONIC) < limit)
-        syscall(SYS_nanosleep, &moment, NULL);
+        join_collector(limit);
 }
 
 /* Copies the capture's descriptor from the collector's table to that of the calling thread, for the
  * next collector. Waits for the last look before, as it may make the capture of a child of fork. */
-static void fetch_file(const struct timespec *limit)
+static void fetch_file(uint64_t limit)
 {
-    pthread_mutex_lock(&collector.lock);
-    while (!collector.looked &&
-           pthread_cond_timedwait(&collector.wake, &collector.lock, limit) != ETIMEDOUT) {
-    }
-    pthread_mutex_unlock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
+    while (!collector.looked && crn_sample_clock(CLOCK_MONOTONIC) < limit)
+        await_change(limit);
+    crn_futex_lock_give(&collector.lock);
     cairn_priv_process_file_fetch(collector.number);
-    pthread_mutex_lock(&collector.lock);
+    crn_futex_lock_take(&collector.lock);
     collector.fetched = true;
-    pthread_cond_broadcast(&collector.wake);
-    pthread_mutex_unlock(&collector.lock);
+    announce();
+    crn_futex_lock_give(&collector.lock);
 }
 
 /* Ends the collector for a pause. */
 static bool pause_collector(void)
 {
-    struct timespec limit = after_ms(END_MS);
-    pthread_mutex_lock(&collector.lock);
+    uint64_t limit = after_ms(END_MS);
+    crn_futex_lock_take(&collector.lock);
     bool first = ask_to_end(END_PAUSE);
-    pthread_mutex_unlock(&collector.lock);
+    crn_futex_lock_give(&collector.lock);
     if (first)
-        fetch_file(&limit);
-    bool kept = collector.keeps == KEEPER_RUNS, ended = first && join_collector(&limit);
-    uint64_t soon = crn_sample_clock(CLOCK_MONOTONIC) + GONE_NS;
+        fetch_file(limit);
+    bool kept = collector.keeps == KEEPER_RUNS, ended = first && join_collector(limit);
     if (ended)
-        wait_until_gone(collector.number, soon);
+        crn_thread_wait_until_gone(collector.number);
     if (ended && kept)
-        wait_until_gone(collector.keeper_number, soon);
+        crn_thread_wait_until_gone(collector.keeper_number);
     return ended;
 }
 

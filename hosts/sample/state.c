@@ -8,7 +8,7 @@ int crn_sample_signal;
 uint64_t crn_sample_named;
 pid_t crn_sample_ending_thread;
 uint64_t crn_sample_used_before;
-__thread bool crn_sample_filtered;
+__thread bool crn_sample_filtered __attribute__((tls_model("initial-exec")));
 long (*crn_sample_real_call)(long, long, long, long, long, long, long);
 
 void crn_sample_find_call(void)

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "../native/calls.h"
 #include "../native/pages.h"
+#include "plat/futex.h"
 #include "sample.h"
 
 #ifndef sigev_notify_thread_id
@@ -55,19 +55,19 @@ static clockid_t clock_of(pid_t tid)
 /* Protects the timers, `has_timer`, and what `threads` lists. The collector changes them, and a
  * thread of the program that takes the signal for itself (crn_sample_signal_change). It is held for
  * system calls only, with all signals blocked: a handler may call sigaction. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_futex_lock lock;
 
 static void lock_timers(sigset_t *mask)
 {
     sigset_t all;
     sigfillset(&all);
     crn_sample_mask(SIG_BLOCK, &all, mask);
-    pthread_mutex_lock(&lock);
+    crn_futex_lock_take(&lock);
 }
 
 static void unlock_timers(const sigset_t *mask)
 {
-    pthread_mutex_unlock(&lock);
+    crn_futex_lock_give(&lock);
     crn_sample_mask(SIG_SETMASK, mask, NULL);
 }
 
@@ -443,7 +443,7 @@ void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now))
 void crn_sample_threads_end(bool child)
 {
     if (child) /* the collector, which is not in the child, may have held it */
-        lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+        lock = (crn_futex_lock){0};
     for (size_t i = 0; i < thread_count; i++) {
         if (!child)
             timer_end(threads[i]);

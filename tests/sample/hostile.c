@@ -24,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -414,6 +415,23 @@ static void quick(void)
     quick_exit(7);
 }
 
+/* The C library knows of one thread alone: at the begin, in a child, and after the collector's
+ * pause. The first thread ends alone, by the system call. */
+static void alone(void)
+{
+    printf("at the begin %d\n", __libc_single_threaded);
+    if (fork() == 0) {
+        work(20);
+        printf("in the child %d\n", __libc_single_threaded);
+        _exit(0);
+    }
+    if (wait(NULL) < 0 || setegid(getegid()) != 0)
+        fail("alone");
+    work(60);
+    printf("at the end %d\n", __libc_single_threaded);
+    syscall(SYS_exit, 7);
+}
+
 /* ---- rights ---- */
 
 /* Allows the calls of `allowed`; the process is killed at any other. */
@@ -645,6 +663,7 @@ static const struct {
              {"by-number", by_number},
              {"unknown-forks", unknown_forks},
              {"quick", quick},
+             {"alone", alone},
              {"closed", closed},
              {"filtered", filtered},
              {"filtered-all", filtered_all},

@@ -79,6 +79,7 @@ def _():
 part("by-number", "system calls by number: all signals are reset, namespaces unshared", "work")
 part("unknown-forks", "children that no fork handler knows of", "work")
 part("quick", "a program that ends by quick_exit", "work")
+part("alone", "for the C library a program with one thread has one, though the collector runs", "work")
 part("closed", "all descriptors are closed, and no further one is allowed", "work")
 part("filtered", "seccomp: a thread that may only write and exit", "work")
 part("filtered-all", "seccomp: all threads may only write and exit", "work")
