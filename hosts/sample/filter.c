@@ -110,18 +110,18 @@ EXPORT long syscall(long number, ...)
         arguments[i] = va_arg(list, long);
     va_end(list);
     crn_sample_find_call();
-    sigset_t mask;
+    sigset_t mask, before;
     bool first = installs_filter(number, arguments) && before_filter(is_for_all(arguments), &mask);
     if (number == SYS_exit_group)
         _exit((int)arguments[0]); /* which completes the capture */
     if (number == SYS_rt_sigaction && keeps_action(arguments))
         return 0;
-    bool paused = needs_one_thread(number) && crn_sample_pause();
+    bool paused = needs_one_thread(number) && crn_sample_pause(&before);
     long result = crn_sample_real_call(number, arguments[0], arguments[1], arguments[2],
                                        arguments[3], arguments[4], arguments[5]);
     if (first && result == -1)
         no_filter(&mask);
-    crn_sample_go_on(paused);
+    crn_sample_go_on(paused, &before);
     return result;
 }
 

@@ -19,9 +19,10 @@
         static int(*real) parameters;                                                              \
         if (!real)                                                                                 \
             *(void **)&real = dlsym(RTLD_NEXT, #name);                                             \
-        bool paused = crn_sample_pause();                                                          \
+        sigset_t mask;                                                                             \
+        bool paused = crn_sample_pause(&mask);                                                     \
         int result = real arguments;                                                               \
-        crn_sample_go_on(paused);                                                                  \
+        crn_sample_go_on(paused, &mask);                                                           \
         return result;                                                                             \
     }
 

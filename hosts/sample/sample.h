@@ -152,9 +152,10 @@ bool crn_sample_may_hide(void);
 /* ---- start.c ---- */
 
 /* Ends the collector's thread, so that the program's threads are alone. Returns true if it did;
- * crn_sample_go_on then starts a new one, with the rights of the calling thread. */
-bool crn_sample_pause(void);
-void crn_sample_go_on(bool paused);
+ * crn_sample_go_on then starts a new one, with the rights of the calling thread. Signals are
+ * blocked in between, as a handler may make such a change, too; `mask` keeps the mask before. */
+bool crn_sample_pause(sigset_t *mask);
+void crn_sample_go_on(bool paused, const sigset_t *mask);
 /* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 

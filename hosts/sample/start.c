@@ -70,6 +70,7 @@ static struct {
     crn_futex_lock lock;
     uint32_t changes;       /* number of changes under the lock that threads wait for; atomic */
     crn_futex_lock working; /* held while the collector works, so that no fork sees it half done */
+    sigset_t forking_mask;  /* of the thread that forks; under `working` */
     uint64_t period_ns;     /* of processor time between two samples of a thread */
     cairn_profile *profile;
 } collector;
@@ -330,8 +331,9 @@ static bool start_known(const sigset_t *mask)
     return started;
 }
 
-/* Starts the collector with all signals blocked: the program's are for its own threads. */
-static void begin(void)
+/* Starts the collector with all signals blocked: the program's are for its own threads. `program`:
+ * the calling thread's mask at other times; NULL: its present one. */
+static void begin(const sigset_t *program)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -344,7 +346,7 @@ static void begin(void)
     crn_sample_ending_thread = 0;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
     collector.process = getpid();
-    collector.running = start_hidden() || start_known(&before);
+    collector.running = start_hidden() || start_known(program ? program : &before);
     if (collector.running)
         leave_files();
     crn_sample_mask(SIG_SETMASK, &before, NULL);
@@ -352,14 +354,29 @@ static void begin(void)
 
 /* ---- the process ---- */
 
+/* Blocks signals meanwhile: a handler that pauses the collector would wait for this thread. */
 static void before_fork(void)
 {
+    sigset_t all, mask = {{0}};
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    if (!crn_sample_filtered)
+        crn_sample_mask(SIG_BLOCK, &all, &mask);
     crn_futex_lock_take(&collector.working);
+    collector.forking_mask = mask;
+}
+
+static void after_fork(const sigset_t *mask)
+{
+    if (!crn_sample_filtered)
+        crn_sample_mask(SIG_SETMASK, mask, NULL);
 }
 
 static void after_in_parent(void)
 {
+    sigset_t mask = collector.forking_mask;
     crn_futex_lock_give(&collector.working);
+    after_fork(&mask);
 }
 
 static void after_in_child(void)
@@ -372,8 +389,10 @@ static void after_in_child(void)
     collector.files_stay = false;
     collector.is_child = true;
     crn_sample_used_before = 0;
+    sigset_t mask = collector.forking_mask;
     if (collector.running || collector.failed)
-        begin();
+        begin(crn_sample_filtered ? NULL : &mask);
+    after_fork(&mask);
 }
 
 /* Opens the process's profile. It takes libcairn's options from the environment, which is restored
@@ -412,7 +431,7 @@ static void open_profile(const char *path)
     crn_sample_signal_block(SIG_UNBLOCK, NULL); /* the process may have begun with all blocked */
     pthread_atfork(before_fork, after_in_parent, after_in_child);
     collector.may_hide = crn_sample_may_hide();
-    begin();
+    begin(NULL);
 }
 
 /* Returns true if a program before this one was sampled in the process, and called exec. Each
@@ -521,27 +540,35 @@ static bool pause_collector(void)
     return ended;
 }
 
-bool crn_sample_pause(void)
+bool crn_sample_pause(sigset_t *mask)
 {
+    if (!collector.running || crn_sample_filtered || getpid() != collector.process)
+        return false;
     int saved = errno;
-    bool paused = collector.running && !crn_sample_filtered && getpid() == collector.process &&
-                  pause_collector();
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    crn_sample_mask(SIG_BLOCK, &all, mask);
+    bool paused = pause_collector();
+    if (!paused)
+        crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
     return paused;
 }
 
-void crn_sample_go_on(bool paused)
+void crn_sample_go_on(bool paused, const sigset_t *mask)
 {
     int saved = errno;
     if (!paused)
         return;
     collector.files_stay = !cairn_priv_process_file_can_fetch();
-    begin();
+    begin(mask);
     collector.failed = !collector.running;
     if (collector.failed) { /* the kernel allows no thread here: what was sampled is all */
         crn_sample_threads_begin(collector.period_ns, false);
         end_run();
     }
+    crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }
 
