@@ -133,8 +133,8 @@ static uint64_t pack(crn_capture *capture, crn_section *links, const crn_section
 uint64_t crn_capture_pack(crn_capture *capture, crn_section *links, const crn_section *records,
                           uint32_t count)
 {
-    pthread_mutex_lock(&capture->lock);
+    crn_futex_lock_take(&capture->lock);
     uint64_t end = pack(capture, links, records, count);
-    pthread_mutex_unlock(&capture->lock);
+    crn_futex_lock_give(&capture->lock);
     return end;
 }

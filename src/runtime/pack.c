@@ -11,9 +11,9 @@ static bool is_at_rest(cairn_profile *profile, cairn_lane *lane)
     const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);
     if (lane->next || lane->follower || profile->child.forks ||
         (owner && owner != crn_thread_self()) || __atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||
-        pthread_mutex_trylock(&lane->moving) != 0)
+        !crn_futex_lock_try(&lane->moving))
         return false;
-    pthread_mutex_unlock(&lane->moving);
+    crn_futex_lock_give(&lane->moving);
     return true;
 }
 
