@@ -117,24 +117,28 @@ static bool move_links(crn_capture *capture, int file, crn_section *links,
     return true;
 }
 
-static uint64_t pack(crn_capture *capture, crn_section *links, const crn_section *records,
-                     uint32_t count)
+static bool pack(crn_capture *capture, crn_section *links, crn_section *records, uint32_t count)
 {
     int file = crn_file_descriptor(&capture->file);
     if (!may_be_packed(capture, links, records, count, file))
-        return 0;
+        return false;
     uint64_t end = packed_end(capture, links, records);
     if (end >= capture->end || !write_counters(capture, file, records, count))
-        return 0;
+        return false;
     enter_counters(capture, records);
-    return links->chunk_count == 1 || move_links(capture, file, links, records) ? end : 0;
+    if ((links->chunk_count == 2 && !move_links(capture, file, links, records)) ||
+        !crn_address_clear(records->base, records->mapped))
+        return false;
+    records->chunk_count = 0;
+    crn_capture_cut(capture, file, end);
+    return true;
 }
 
-uint64_t crn_capture_pack(crn_capture *capture, crn_section *links, const crn_section *records,
-                          uint32_t count)
+bool crn_capture_pack(crn_capture *capture, crn_section *links, crn_section *records,
+                      uint32_t count)
 {
     crn_futex_lock_take(&capture->lock);
-    uint64_t end = pack(capture, links, records, count);
+    bool packed = pack(capture, links, records, count);
     crn_futex_lock_give(&capture->lock);
-    return end;
+    return packed;
 }

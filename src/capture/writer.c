@@ -422,8 +422,8 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
     return (end + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
 }
 
-/* Truncates the file behind `end`. A reader must not find it shorter than the header says. */
-static void cut(crn_capture *capture, int file, uint64_t end)
+/* A reader must not find the file shorter than the header says. */
+void crn_capture_cut(crn_capture *capture, int file, uint64_t end)
 {
     uint64_t size = capture->end;
     if (end >= capture->allocated)
@@ -460,7 +460,7 @@ void crn_capture_shorten(crn_capture *capture, uint64_t end)
     end = end < capture->end ? end : capture->end;
     int file = end < capture->allocated ? file_of_whole(capture) : -1;
     if (file >= 0)
-        cut(capture, file, end);
+        crn_capture_cut(capture, file, end);
     crn_futex_lock_give(&capture->lock);
 }
 
@@ -469,7 +469,7 @@ void crn_capture_close(crn_capture *capture, crn_capture_state state)
     int file = capture->file.descriptor;
     if (!capture->detached && !crn_capture_is_lost(capture) && crn_file_is_open(&capture->file) &&
         is_whole(capture, file, capture->end))
-        cut(capture, file, capture->end);
+        crn_capture_cut(capture, file, capture->end);
     __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
     if (capture->directory_size)
         crn_capture_release((char *)capture->directory, capture->directory_size);

@@ -83,12 +83,14 @@ void crn_capture_shorten(crn_capture *capture, uint64_t end);
 void crn_capture_expect_pack(crn_capture *capture);
 
 /* Packs a small capture of one lane when recording ends: writes the counters of the first `count`
- * records, without the writer's caches, to the page that was taken for them, and moves what must
- * stay to the file's begin. Returns the end of what the file still needs; 0 if it stays as it is,
- * for lack of anything to gain. The records' mapping must be replaced before the file is truncated,
- * and the section is over. */
-uint64_t crn_capture_pack(crn_capture *capture, crn_section *links, const crn_section *records,
-                          uint32_t count);
+ * records, without the writer's caches, to the page that was taken for them, moves what must stay
+ * to the file's begin, and truncates the file. Returns false if the file stays as it is, for lack
+ * of anything to gain. The records are zero in memory then, and their section is over. */
+bool crn_capture_pack(crn_capture *capture, crn_section *links, crn_section *records,
+                      uint32_t count);
+
+/* Truncates the file, whose descriptor is `file`, behind `end`. Hold the lock. */
+void crn_capture_cut(crn_capture *capture, int file, uint64_t end);
 
 /* Sets the state and closes the file. Close all sections first. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);

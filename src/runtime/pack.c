@@ -22,16 +22,8 @@ bool crn_profile_pack(cairn_profile *profile)
     cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
     if (!lane || !is_at_rest(profile, lane))
         return false;
-    crn_section *records = &lane->records;
-    uint64_t used = __atomic_load_n(&lane->disk->used, __ATOMIC_RELAXED), end = 0;
-    if (used < UINT32_MAX)
-        end = crn_capture_pack(&profile->capture, &lane->links, records, (uint32_t)used);
-    if (!end)
-        return false;
     /* The thread may have further events, which are not recorded but look at their context. */
-    if (!crn_address_clear(records->base, records->mapped))
-        return false;
-    records->chunk_count = 0;
-    crn_capture_shorten(&profile->capture, end);
-    return true;
+    uint64_t used = __atomic_load_n(&lane->disk->used, __ATOMIC_RELAXED);
+    return used < UINT32_MAX &&
+           crn_capture_pack(&profile->capture, &lane->links, &lane->records, (uint32_t)used);
 }
