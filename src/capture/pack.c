@@ -59,7 +59,7 @@ static uint64_t packed_end(const crn_capture *capture, const crn_section *links,
     return end;
 }
 
-/* Returns true if the capture is small enough, and whole. Hold the lock. */
+/* Returns true if the capture is small enough, and whole. */
 static bool may_be_packed(const crn_capture *capture, const crn_section *links,
                           const crn_section *records, uint32_t count, int file)
 {
@@ -72,15 +72,24 @@ static bool may_be_packed(const crn_capture *capture, const crn_section *links,
            fstat(file, &status) == 0 && (uint64_t)status.st_size >= capture->end;
 }
 
+/* Writes the counters a few at a time: the stack may be a signal's. */
 static bool write_counters(const crn_capture *capture, int file, const crn_section *records,
                            uint32_t count)
 {
-    crn_disk_counters counters[MOST] = {{0}};
+    enum { PART = 64 };
     const cairn_priv_record *all = (const cairn_priv_record *)(const void *)records->base;
-    for (uint32_t r = 0; r < count; r++)
-        counters[r] = (crn_disk_counters){all[r].calls, all[r].ticks};
-    return pwrite(file, counters, sizeof counters, (off_t)capture->packed_at) ==
-           (ssize_t)sizeof counters;
+    uint64_t at = capture->packed_at;
+    if (!crn_file_may_reach(at + CRN_PAGE))
+        return false;
+    for (uint32_t first = 0; first < count; first += PART) {
+        crn_disk_counters part[PART] = {{0}};
+        for (uint32_t r = first; r < count && r - first < PART; r++)
+            part[r - first] = (crn_disk_counters){all[r].calls, all[r].ticks};
+        if (pwrite(file, part, sizeof part, (off_t)at) != (ssize_t)sizeof part)
+            return false;
+        at += sizeof part;
+    }
+    return true;
 }
 
 /* Replaces the entries of the records by one of the counters. An old reader would find no records,
@@ -117,7 +126,8 @@ static bool move_links(crn_capture *capture, int file, crn_section *links,
     return true;
 }
 
-static bool pack(crn_capture *capture, crn_section *links, crn_section *records, uint32_t count)
+bool crn_capture_pack(crn_capture *capture, crn_section *links, crn_section *records,
+                      uint32_t count)
 {
     int file = crn_file_descriptor(&capture->file);
     if (!may_be_packed(capture, links, records, count, file))
@@ -132,13 +142,4 @@ static bool pack(crn_capture *capture, crn_section *links, crn_section *records,
     records->chunk_count = 0;
     crn_capture_cut(capture, file, end);
     return true;
-}
-
-bool crn_capture_pack(crn_capture *capture, crn_section *links, crn_section *records,
-                      uint32_t count)
-{
-    crn_futex_lock_take(&capture->lock);
-    bool packed = pack(capture, links, records, count);
-    crn_futex_lock_give(&capture->lock);
-    return packed;
 }

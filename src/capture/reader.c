@@ -347,18 +347,22 @@ static bool read_extent(const crn_reader *reader, const extent *extent, uint64_t
     return true;
 }
 
-/* Returns true if the capture was packed after the reader read its directories, and this section of
- * lane 0 has moved. Only two sections can: a hostile file that changes its version must not have
- * its directories read for each of many. */
+/* Returns true if the capture was packed after the reader read its directories, or meanwhile, and
+ * this section of lane 0 has moved. Only two sections can: a hostile file that changes its version
+ * must not have its directories read for each of many. */
 static bool is_stale(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
 {
-    uint32_t version = reader->header.format_version;
-    if (lane || (kind != CRN_SECTION_LANE && kind != CRN_SECTION_RECORDS))
+    const crn_disk_header *header = &reader->header;
+    if (lane || (kind != CRN_SECTION_LANE && kind != CRN_SECTION_RECORDS) ||
+        header->state != CRN_STATE_RECORDING)
         return false;
-    return reader->header.state == CRN_STATE_RECORDING && version < CRN_FORMAT_PACKED &&
-           (uint32_t)header_word(reader, offsetof(crn_disk_header, format_version), version) ==
-               CRN_FORMAT_PACKED;
+    uint64_t version = header_word(reader, offsetof(crn_disk_header, format_version), 0);
+    return (uint32_t)version == CRN_FORMAT_PACKED &&
+           (header->format_version < CRN_FORMAT_PACKED ||
+            header_word(reader, offsetof(crn_disk_header, size), header->size) != header->size);
 }
+
+enum { LOOKS = 3 }; /* a packing changes the directories twice */
 
 /* Opens the reader's file once more, as it is now. Close the reader with free_chunks. */
 static bool look_again(const crn_reader *reader, crn_reader *now, crn_error *error)
@@ -388,22 +392,28 @@ static bool read_part(const crn_reader *reader, crn_section_kind kind, uint32_t 
     return crn_error_set(error, CAIRN_E_READ, "cannot be read: %s", strerror(errno));
 }
 
-bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
-                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
-                     crn_error *error)
+static bool part(const crn_reader *reader, int looks, crn_section_kind kind, uint32_t lane,
+                 uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes, crn_error *error)
 {
     crn_reader now;
     if (!read_part(reader, kind, lane, metric, from, most, bytes, error))
         return false;
-    if (!is_stale(reader, kind, lane))
+    if (looks == 0 || !is_stale(reader, kind, lane))
         return true;
     crn_free(bytes->data);
     *bytes = (crn_bytes){0};
     if (!look_again(reader, &now, error))
         return false;
-    bool read = read_part(&now, kind, lane, metric, from, most, bytes, error);
+    bool read = part(&now, looks - 1, kind, lane, metric, from, most, bytes, error);
     free_chunks(&now);
     return read;
+}
+
+bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
+                     crn_error *error)
+{
+    return part(reader, LOOKS, kind, lane, metric, from, most, bytes, error);
 }
 
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
@@ -490,23 +500,29 @@ static bool read_records(const crn_reader *reader, uint32_t lane, uint64_t most,
            converted(bytes, size, packed ? convert_packed : convert_old, error);
 }
 
-bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
-                        crn_bytes *bytes, crn_error *error)
+static bool records(const crn_reader *reader, int looks, uint32_t lane, uint64_t most,
+                    uint64_t *left, crn_bytes *bytes, crn_error *error)
 {
     uint64_t before = *left;
     crn_reader now;
     if (!read_records(reader, lane, most, left, bytes, error))
         return false;
-    if (!is_stale(reader, CRN_SECTION_RECORDS, lane))
+    if (looks == 0 || !is_stale(reader, CRN_SECTION_RECORDS, lane))
         return true;
     crn_free(bytes->data);
     *bytes = (crn_bytes){0};
     *left = before;
     if (!look_again(reader, &now, error))
         return false;
-    bool read = read_records(&now, lane, most, left, bytes, error);
+    bool read = records(&now, looks - 1, lane, most, left, bytes, error);
     free_chunks(&now);
     return read;
+}
+
+bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
+                        crn_bytes *bytes, crn_error *error)
+{
+    return records(reader, LOOKS, lane, most, left, bytes, error);
 }
 
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,

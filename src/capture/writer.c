@@ -390,7 +390,8 @@ static uint64_t trim_batch(int file, uint64_t at, uint32_t count, crn_chunk_use 
         crn_disk_chunk *chunk = &chunks[i], before = *chunk;
         trim_chunk(file, chunk, use(data, chunk));
         if (memcmp(chunk, &before, sizeof before) != 0 &&
-            pwrite(file, chunk, sizeof *chunk, (off_t)at) != sizeof *chunk)
+            (!crn_file_may_reach(at + sizeof *chunk) ||
+             pwrite(file, chunk, sizeof *chunk, (off_t)at) != sizeof *chunk))
             return UINT64_MAX;
         if (chunk->size && end < chunk->offset + chunk->size)
             end = chunk->offset + chunk->size;

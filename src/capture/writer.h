@@ -85,7 +85,8 @@ void crn_capture_expect_pack(crn_capture *capture);
 /* Packs a small capture of one lane when recording ends: writes the counters of the first `count`
  * records, without the writer's caches, to the page that was taken for them, moves what must stay
  * to the file's begin, and truncates the file. Returns false if the file stays as it is, for lack
- * of anything to gain. The records are zero in memory then, and their section is over. */
+ * of anything to gain. The records are zero in memory then, and their section is over. Hold the
+ * lock. */
 bool crn_capture_pack(crn_capture *capture, crn_section *links, crn_section *records,
                       uint32_t count);
 

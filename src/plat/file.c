@@ -244,9 +244,7 @@ void crn_file_close(crn_file *file)
     *file = (crn_file){.descriptor = -1};
 }
 
-/* Returns true if the limit on file sizes allows `size` bytes: a write beyond the limit would raise
- * SIGXFSZ. */
-static bool may_be_as_long(uint64_t size)
+bool crn_file_may_reach(uint64_t size)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -261,7 +259,7 @@ static bool write_zeros(int file, uint64_t offset, uint64_t size, int flags)
 {
     enum { PARTS = 16 };
     static char nothing[4096]; /* written again and again: one page takes one page fault */
-    if (!may_be_as_long(offset + size))
+    if (!crn_file_may_reach(offset + size))
         return false;
     while (size > 0) {
         struct iovec parts[PARTS];

@@ -68,6 +68,10 @@ bool crn_file_extend(int file, uint64_t offset, uint64_t size);
  * `offset`. */
 bool crn_file_append(int file, uint64_t offset, uint64_t size);
 
+/* Returns true if the limit on file sizes allows a write that ends at `size`. Beyond the limit a
+ * write raises SIGXFSZ, even where the file exists. If false, sets errno. */
+bool crn_file_may_reach(uint64_t size);
+
 /* Reserves address space without memory. Returns NULL if there is none. */
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);

@@ -57,6 +57,8 @@ static void shorten(cairn_profile *profile, unsigned helpers)
 {
     uint64_t before = profile->capture.end;
     uint64_t end = crn_spans_trim(profile);
+    if (crn_profile_pack(profile))
+        return;
     /* A thread may have taken a chunk meanwhile, and have ended before the look. */
     if (end < before && (!crn_thread_is_alone(helpers) || profile->capture.end != before))
         end = UINT64_MAX;
@@ -80,8 +82,7 @@ void crn_profile_end(cairn_profile *profile)
     }
     cairn_profile_disable(profile);
     crn_profile_moment(profile);
-    if (!crn_profile_pack(profile))
-        shorten(profile, helpers);
+    shorten(profile, helpers);
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
                      __ATOMIC_RELEASE);

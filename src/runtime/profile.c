@@ -100,7 +100,7 @@ static cairn_error open_capture(cairn_profile *profile, const cairn_options *opt
         return error;
     crn_capture *capture = &profile->capture;
     profile->in_memory = !options->path;
-    if (options->path)
+    if (options->path && cairn_priv_bus_is_caught()) /* a host, which finds children of _Fork */
         crn_capture_expect_pack(capture);
     profile->names = draw_names();
     crn_section_open(&profile->strings, capture, CRN_SECTION_STRINGS, 0, 0);
@@ -274,8 +274,9 @@ void cairn_profile_close(cairn_profile *profile)
         cairn_lane_close(lane);
     }
     crn_profile_moment(profile);
+    uint64_t end = crn_spans_trim(profile);
     if (!crn_profile_pack(profile))
-        crn_capture_shorten(&profile->capture, crn_spans_trim(profile));
+        crn_capture_shorten(&profile->capture, end);
     free_lanes(profile);
     close_capture(profile);
     crn_free(profile->child.origin);

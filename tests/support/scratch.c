@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[128];
@@ -47,6 +48,12 @@ char *scratch_path(char path[SCRATCH_PATH], const char *name)
 bool scratch_exists(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+uint64_t scratch_size(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : UINT64_MAX;
 }
 
 unsigned char *scratch_read(const char *path, size_t *size)

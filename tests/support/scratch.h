@@ -16,6 +16,9 @@ char *scratch_path(char path[SCRATCH_PATH], const char *name);
 
 bool scratch_exists(const char *path);
 
+/* Returns the file's size in bytes; UINT64_MAX if there is no file. */
+uint64_t scratch_size(const char *path);
+
 /* Returns the whole file, to be freed. NULL if it cannot be read. */
 unsigned char *scratch_read(const char *path, size_t *size);
 bool scratch_write(const char *path, const void *bytes, size_t size);

@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "profile/profile.h"
 #include "support/cases.h"
+#include "support/host.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
@@ -130,6 +131,7 @@ static void cut_at_every_byte_when_packed(void **state)
     (void)state;
     size_t size;
     uint64_t expected;
+    test_has_host = true;
     unsigned char *bytes = make_packed(&size, &expected);
     uint32_t version;
     memcpy(&version, bytes + offsetof(crn_disk_header, format_version), sizeof version);

@@ -341,13 +341,6 @@ static void *short_life(void *data)
     return NULL;
 }
 
-static off_t size_of(const char *path)
-{
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    return status.st_size;
-}
-
 /* Each on a thread of its own, THREADS at once, while time is sampled. */
 static void thousands_of_threads(void **state)
 {
@@ -370,7 +363,7 @@ static void thousands_of_threads(void **state)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    off_t size = size_of(path);
+    uint64_t size = scratch_size(path);
     cairn_cost total = total_of(common.profile);
     assert_int_equal(total.calls, 4 * count);
     assert_int_equal(total.ticks, 6 * count);
