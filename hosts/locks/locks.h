@@ -91,8 +91,8 @@ crn_lock *crn_lock_known(const void *address);
 void crn_locks_after_fork(void (*give_up)(crn_lock *lock));
 
 /* Waits a moment for another thread that has a lock of the recording. Turns of a loop begin with 0.
- * Returns false after about 0.3 s: that thread may wait in a signal handler for the caller. Not a
- * cancellation point. */
+ * Returns false after about 0.3 s: that thread may wait in a signal handler for the caller. Keeps
+ * errno. Not a cancellation point. */
 bool crn_locks_wait(int turn);
 
 /* ---- record.c: what the calling thread does ---- */

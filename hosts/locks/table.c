@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -80,8 +81,10 @@ bool crn_locks_wait(int turn)
 {
     enum { TURNS = 1000, SLEEPS = 2000 };
     const struct timespec moment = {.tv_nsec = 100000};
+    int saved = errno;
     if (turn >= TURNS)
         syscall(SYS_nanosleep, &moment, NULL); /* nanosleep() would be a cancellation point */
+    errno = saved;
     return turn < TURNS + SLEEPS;
 }
 

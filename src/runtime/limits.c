@@ -72,6 +72,8 @@ void crn_strand_disarm(cairn_strand *strand)
         crn_strand_arm(strand);
         return;
     }
+    __atomic_store_n(&strand->hot.exact_low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.exact_high, NULL, __ATOMIC_RELEASE); /* of a stack before */
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();

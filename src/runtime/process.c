@@ -39,9 +39,10 @@ void crn_process_lock(void)
     held++;
 }
 
+/* Does nothing in a child of a handler's fork that interrupted the holder (forget_lock). */
 void crn_process_unlock(void)
 {
-    if (--held)
+    if (!held || --held)
         return;
     __atomic_store_n(&holder, NULL, __ATOMIC_RELAXED);
     crn_futex_lock_give(&lock);

@@ -282,12 +282,14 @@ static bool start_preparer(cairn_profile *profile)
 }
 
 /* A sampling thread with a file table of its own cannot start the preparer, which would share that
- * table. */
+ * table. Where the host's thread stays hidden, no preparer is started; children of fork have no
+ * thread of the host. */
 bool crn_preparer_start(cairn_profile *profile)
 {
     const crn_helper *sampler = &profile->sampler.helper;
     __atomic_store_n(&profile->preparer_wanted, false, __ATOMIC_RELAXED);
-    profile->lacks_preparer = !sampler->running && crn_profile_may_hide(profile, CRN_HIDES_HOST);
+    profile->lacks_preparer = !sampler->running && !profile->child.ancestor_count &&
+                              crn_profile_may_hide(profile, CRN_HIDES_HOST);
     return profile->lacks_preparer || (sampler->running && !sampler->kept) ||
            start_preparer(profile);
 }
