@@ -253,6 +253,7 @@ static program begin(uint32_t blocks, uint32_t more)
     cairn_options options = span_options(scratch_path(program.path, "live.cairn"));
     scratch_path(program.copy, "copy.cairn");
     options.span_histograms = true;
+    options.span_limit = 256 * 1024; /* little to zero for each program */
     options.wall = CAIRN_WALL_EXACT;
     program.opened = setup_open(&options, 0);
     add_blocks(&program, blocks);
