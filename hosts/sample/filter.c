@@ -3,8 +3,9 @@
  * Threads that give up system calls (seccomp): the kernel may kill the process at a call that the
  * filter does not name. Such a thread gets no more timer signals, and when it ends the process, it
  * asks the collector to end without a system call. The collector is not filtered, and looks at the
- * thread like at others. Threads inherit the filter of their creator. Before a filter for all
- * threads is installed, sampling ends, even if the kernel then refuses the filter. Other system
+ * thread like at others. It is one that the C library knows: the thread cannot pause it when it
+ * changes the process's rights. Threads inherit the filter of their creator. Before a filter for
+ * all threads is installed, sampling ends, even if the kernel then refuses the filter. Other system
  * calls that programs make by number are handled here, too.
  */
 #include <dlfcn.h>
@@ -23,14 +24,17 @@
 #include "sample.h"
 
 /* Called before a thread installs a filter for itself and the threads that it begins later; with
- * `all_threads`, also for all others. Returns true if this is the thread's first filter; then sets
- * `mask` to the signals that the thread blocked before. */
-static bool before_filter(bool all_threads, sigset_t *mask)
+ * `all_threads`, also for all others. `may_go_on`: the filter may allow changes of rights. Returns
+ * true if this is the thread's first filter; then sets `mask` to the signals that the thread
+ * blocked before. */
+static bool before_filter(bool all_threads, bool may_go_on, sigset_t *mask)
 {
     if (all_threads)
         crn_sample_end_early();
     if (crn_sample_filtered) /* its filter may forbid sigprocmask */
         return false;
+    if (may_go_on && !all_threads)
+        crn_sample_show();
     crn_sample_signal_block(SIG_BLOCK, mask);
     crn_sample_filtered = true;
     return true;
@@ -57,7 +61,8 @@ EXPORT int prctl(int option, ...)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "prctl");
     sigset_t mask;
-    bool first = option == PR_SET_SECCOMP && before_filter(false, &mask);
+    bool filters = arguments[0] == SECCOMP_MODE_FILTER && arguments[1];
+    bool first = option == PR_SET_SECCOMP && before_filter(false, filters, &mask);
     int result = real(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     if (first && result == -1)
         no_filter(&mask);
@@ -111,7 +116,9 @@ EXPORT long syscall(long number, ...)
     va_end(list);
     crn_sample_find_call();
     sigset_t mask, before;
-    bool first = installs_filter(number, arguments) && before_filter(is_for_all(arguments), &mask);
+    bool filters = arguments[0] == SECCOMP_SET_MODE_FILTER && arguments[2];
+    bool first =
+        installs_filter(number, arguments) && before_filter(is_for_all(arguments), filters, &mask);
     if (number == SYS_exit_group)
         _exit((int)arguments[0]); /* which completes the capture */
     if (number == SYS_rt_sigaction && keeps_action(arguments))

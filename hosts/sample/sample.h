@@ -156,6 +156,8 @@ bool crn_sample_may_hide(void);
  * blocked in between, as a handler may make such a change, too; `mask` keeps the mask before. */
 bool crn_sample_pause(sigset_t *mask);
 void crn_sample_go_on(bool paused, const sigset_t *mask);
+/* Replaces a hidden collector by one that the C library knows, for good. */
+void crn_sample_show(void);
 /* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 

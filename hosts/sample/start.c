@@ -62,6 +62,7 @@ static struct {
     bool ended;        /* the collector is done; atomic */
     bool looked;       /* at a pause: the collector's last look is done; under the lock */
     bool fetched;      /* at a pause: the pausing thread has the capture's file; under the lock */
+    bool late;         /* a pause was given up: the run ends instead; under the lock */
     files_place files; /* under the lock */
     bool files_stay;   /* the program keeps its descriptor of the capture, because it could not
                           fetch one from the collector for the next pause */
@@ -204,15 +205,17 @@ static bool look_on(void)
 }
 
 /* At a pause: waits until the pausing thread has fetched the capture's file from this thread's
- * table. */
-static void await_fetch(void)
+ * table, and returns true. Returns false if the run ends. */
+static bool await_fetch(void)
 {
     crn_futex_lock_take(&collector.lock);
-    collector.looked = true;
+    bool pauses = collector.ending == END_PAUSE;
+    collector.looked = pauses;
     announce();
-    while (!collector.fetched)
+    while (pauses && !collector.fetched)
         await_change(0);
     crn_futex_lock_give(&collector.lock);
+    return pauses;
 }
 
 static void begin_thread(void)
@@ -240,9 +243,7 @@ static void *collect(void *data)
     begin_thread();
     take_files();
     bool gone = look_on();
-    if (collector.ending == END_PAUSE) {
-        await_fetch();
-    } else {
+    if (!await_fetch()) {
         end_run();
         cairn_priv_process_end(); /* here, where the capture's file is open */
     }
@@ -271,17 +272,17 @@ static void *keep(void *data)
     return NULL;
 }
 
-/* Waits until `limit` (CLOCK_MONOTONIC, ns) for the collector, and for the keeper if there is one.
- * Returns true if they have ended. */
+/* Waits until `limit` (CLOCK_MONOTONIC, ns; 0: without limit) for the collector, and for the keeper
+ * if there is one. Returns true if they have ended. */
 static bool join_collector(uint64_t limit)
 {
     if (collector.hidden)
         return crn_hidden_thread_join(&collector.out_of_sight, limit);
-    bool kept = collector.keeps == KEEPER_RUNS;
+    pthread_t last = collector.keeps == KEEPER_RUNS ? collector.keeper : collector.thread;
     struct timespec until = {.tv_sec = (time_t)(limit / 1000000000),
                              .tv_nsec = (long)(limit % 1000000000)};
-    return pthread_clockjoin_np(kept ? collector.keeper : collector.thread, NULL, CLOCK_MONOTONIC,
-                                &until) == 0;
+    return (limit ? pthread_clockjoin_np(last, NULL, CLOCK_MONOTONIC, &until)
+                  : pthread_join(last, NULL)) == 0;
 }
 
 /* Starts a thread whose stack has STACK_LEAST bytes; with `for_program`, as many as the program's
@@ -341,7 +342,7 @@ static void begin(const sigset_t *program)
     crn_sample_mask(SIG_BLOCK, &all, &before);
     crn_sample_find_call();
     collector.ending = END_NOT;
-    collector.ended = collector.looked = collector.fetched = false;
+    collector.ended = collector.looked = collector.fetched = collector.late = false;
     collector.status = 0;
     crn_sample_ending_thread = 0;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
@@ -479,17 +480,19 @@ static void end_collector_silently(uint64_t ms)
     }
 }
 
-/* Asks the collector to end. Returns true if this call was the first to do so. The caller holds
- * collector.lock. */
+/* Asks the collector to end. Returns true if the caller is to wait for it: this call was the first
+ * to ask, or the one before gave up. The caller holds collector.lock. */
 static bool ask_to_end(ending how)
 {
-    bool first = collector.running && is_going_on();
+    bool first = collector.running && is_going_on(), late = collector.late;
     if (first) {
         crn_sample_ending_thread = gettid();
         __atomic_store_n(&collector.ending, how, __ATOMIC_RELEASE);
     }
+    if (how == END_RUN)
+        collector.late = false;
     announce();
-    return first;
+    return first || (how == END_RUN && late);
 }
 
 /* Lets the run end and waits for it, no longer than `ms`. */
@@ -508,14 +511,25 @@ static void end_collector(uint64_t ms)
         join_collector(limit);
 }
 
-/* Copies the capture's descriptor from the collector's table to that of the calling thread, for the
- * next collector. Waits for the last look before, as it may make the capture of a child of fork. */
-static void fetch_file(uint64_t limit)
+/* At a pause: waits until `limit` for the collector's last look, which may make the capture of a
+ * child of fork. If it does not come, the collector is to end the run instead, when it can. */
+static bool await_look(uint64_t limit)
 {
     crn_futex_lock_take(&collector.lock);
     while (!collector.looked && crn_sample_clock(CLOCK_MONOTONIC) < limit)
         await_change(limit);
+    bool looked = collector.looked;
+    collector.late = !looked;
+    if (!looked)
+        __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
     crn_futex_lock_give(&collector.lock);
+    return looked;
+}
+
+/* Copies the capture's descriptor from the collector's table to that of the calling thread, for the
+ * next collector. */
+static void fetch_file(void)
+{
     cairn_priv_process_file_fetch(collector.number);
     crn_futex_lock_take(&collector.lock);
     collector.fetched = true;
@@ -523,21 +537,21 @@ static void fetch_file(uint64_t limit)
     crn_futex_lock_give(&collector.lock);
 }
 
-/* Ends the collector for a pause. */
+/* Ends the collector for a pause. After its last look it has nothing to wait for. */
 static bool pause_collector(void)
 {
     uint64_t limit = after_ms(END_MS);
     crn_futex_lock_take(&collector.lock);
     bool first = ask_to_end(END_PAUSE);
     crn_futex_lock_give(&collector.lock);
-    if (first)
-        fetch_file(limit);
-    bool kept = collector.keeps == KEEPER_RUNS, ended = first && join_collector(limit);
-    if (ended)
-        crn_thread_wait_until_gone(collector.number);
-    if (ended && kept)
+    if (!first || !await_look(limit))
+        return false;
+    fetch_file();
+    join_collector(0);
+    crn_thread_wait_until_gone(collector.number);
+    if (collector.keeps == KEEPER_RUNS)
         crn_thread_wait_until_gone(collector.keeper_number);
-    return ended;
+    return true;
 }
 
 bool crn_sample_pause(sigset_t *mask)
@@ -570,6 +584,16 @@ void crn_sample_go_on(bool paused, const sigset_t *mask)
     }
     crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
+}
+
+/* libc changes the rights of a thread that it knows, whatever the filter of the thread that asks
+ * for it: that one could not pause the collector. */
+void crn_sample_show(void)
+{
+    sigset_t mask;
+    bool paused = collector.hidden && crn_sample_pause(&mask);
+    collector.may_hide = false;
+    crn_sample_go_on(paused, &mask);
 }
 
 void crn_sample_end_early(void)

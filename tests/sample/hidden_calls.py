@@ -23,7 +23,8 @@ NEVER = ["cairn_priv_process_begin_unseen", "cairn_process_profile", "crn_helper
 # The collector makes no system call that the library's own `syscall` does something about. The other
 # thread ends with its process, so it is in no child.
 NEVER_BY = {"collector": ["_exit", "before_filter", "crn_sample_end_early", "crn_sample_go_on", "crn_sample_pause",
-                          "crn_sample_signal_block", "crn_sample_signal_is_kept", "handle", "pthread_create"],
+                          "crn_sample_show", "crn_sample_signal_block", "crn_sample_signal_is_kept", "handle",
+                          "pthread_create"],
             "charging": ["crn_child_begin"]}
 BEGIN = {"collector": "collect", "charging": "charge_in_turns"}
 

@@ -3,7 +3,7 @@
 """cairn run on programs that do what samplers stumble over: each ends as it does alone, and leaves
 a complete capture.
 
-usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM PROGRAM-OF-ANOTHER-ROOT WORK
+usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM PROGRAM-OF-ANOTHER-ROOT PROGRAM-WITH-RIGHTS WORK
 """
 import glob
 import json
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, PROGRAM, SAMPLED, ELSEWHERE, WORK = (os.path.abspath(name) for name in sys.argv[1:6])
+CAIRN, PROGRAM, SAMPLED, ELSEWHERE, RIGHTS, WORK = (os.path.abspath(name) for name in sys.argv[1:7])
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 120  # seconds, before a program that hangs is killed with all that it started
 shutil.rmtree(WORK, ignore_errors=True)
@@ -130,6 +130,18 @@ def _():
         report = check(PROGRAM, name)
         same(report["notes"].get("stopped_by"), None, "%s: what stopped the recording" % name)
         assert "outer11" in names_of(report) and report["contexts"] > 100, (name, report["contexts"])
+
+
+def rights_part(name, title):
+    @case(title)
+    def _():
+        report = check(RIGHTS, name)
+        assert "work" in names_of(report) and int(report["notes"]["cpu_samples"]) > 0, report["notes"]
+
+
+rights_part("user", "rights: no thread keeps the old ones")
+rights_part("filtered", "rights: no thread keeps the old ones when the one that changes them has a filter")
+rights_part("late", "rights: a collector that does not end in time ends the run when it can")
 
 
 @case("without /proc, it says what to do")
