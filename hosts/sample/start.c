@@ -76,7 +76,9 @@ static struct {
     cairn_profile *profile;
 } collector;
 
-/* ---- the lock ---- */
+/* ---- the lock ----
+ *
+ * Threads hold it for moments, with signals blocked: a handler may make changes that need it. */
 
 /* Waits for a change, at most until `until` (CLOCK_MONOTONIC, ns; 0: without limit). Releases the
  * lock meanwhile. May return early. */
@@ -98,6 +100,16 @@ static void announce(void)
 static uint64_t after_ms(uint64_t ms)
 {
     return crn_sample_clock(CLOCK_MONOTONIC) + ms * 1000000;
+}
+
+/* Blocks the program's signals. SIGBUS stays: if it were blocked, a fault in the capture would end
+ * the process. `before`: the mask before. */
+static void block_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    crn_sample_mask(SIG_BLOCK, &all, before);
 }
 
 /* ---- the collector ---- */
@@ -336,10 +348,8 @@ static bool start_known(const sigset_t *mask)
  * the calling thread's mask at other times; NULL: its present one. */
 static void begin(const sigset_t *program)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* if it were blocked, a fault in the capture would end the process */
-    crn_sample_mask(SIG_BLOCK, &all, &before);
+    sigset_t before;
+    block_signals(&before);
     crn_sample_find_call();
     collector.ending = END_NOT;
     collector.ended = collector.looked = collector.fetched = collector.late = false;
@@ -358,11 +368,9 @@ static void begin(const sigset_t *program)
 /* Blocks signals meanwhile: a handler that pauses the collector would wait for this thread. */
 static void before_fork(void)
 {
-    sigset_t all, mask = {{0}};
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
+    sigset_t mask = {{0}};
     if (!crn_sample_filtered)
-        crn_sample_mask(SIG_BLOCK, &all, &mask);
+        block_signals(&mask);
     crn_futex_lock_take(&collector.working);
     collector.forking_mask = mask;
 }
@@ -503,27 +511,29 @@ static void end_collector(uint64_t ms)
         end_collector_silently(ms);
         return;
     }
-    if (!crn_futex_lock_take_until(&collector.lock, limit))
-        return;
-    bool first = ask_to_end(END_RUN);
-    crn_futex_lock_give(&collector.lock);
+    sigset_t mask;
+    block_signals(&mask);
+    bool first = false;
+    if (crn_futex_lock_take_until(&collector.lock, limit)) {
+        first = ask_to_end(END_RUN);
+        crn_futex_lock_give(&collector.lock);
+    }
+    crn_sample_mask(SIG_SETMASK, &mask, NULL);
     if (first)
         join_collector(limit);
 }
 
 /* At a pause: waits until `limit` for the collector's last look, which may make the capture of a
- * child of fork. If it does not come, the collector is to end the run instead, when it can. */
+ * child of fork. If it does not come, the collector is to end the run instead, when it can. Under
+ * the lock. */
 static bool await_look(uint64_t limit)
 {
-    crn_futex_lock_take(&collector.lock);
     while (!collector.looked && crn_sample_clock(CLOCK_MONOTONIC) < limit)
         await_change(limit);
-    bool looked = collector.looked;
-    collector.late = !looked;
-    if (!looked)
+    collector.late = !collector.looked;
+    if (collector.late)
         __atomic_store_n(&collector.ending, END_RUN, __ATOMIC_RELEASE);
-    crn_futex_lock_give(&collector.lock);
-    return looked;
+    return collector.looked;
 }
 
 /* Copies the capture's descriptor from the collector's table to that of the calling thread, for the
@@ -538,13 +548,13 @@ static void fetch_file(void)
 }
 
 /* Ends the collector for a pause. After its last look it has nothing to wait for. */
-static bool pause_collector(void)
+static bool pause_collector(uint64_t limit)
 {
-    uint64_t limit = after_ms(END_MS);
-    crn_futex_lock_take(&collector.lock);
-    bool first = ask_to_end(END_PAUSE);
+    if (!crn_futex_lock_take_until(&collector.lock, limit))
+        return false;
+    bool looked = ask_to_end(END_PAUSE) && await_look(limit);
     crn_futex_lock_give(&collector.lock);
-    if (!first || !await_look(limit))
+    if (!looked)
         return false;
     fetch_file();
     join_collector(0);
@@ -559,11 +569,8 @@ bool crn_sample_pause(sigset_t *mask)
     if (!collector.running || crn_sample_filtered || getpid() != collector.process)
         return false;
     int saved = errno;
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    crn_sample_mask(SIG_BLOCK, &all, mask);
-    bool paused = pause_collector();
+    block_signals(mask);
+    bool paused = pause_collector(after_ms(END_MS));
     if (!paused)
         crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
@@ -591,9 +598,9 @@ void crn_sample_go_on(bool paused, const sigset_t *mask)
 void crn_sample_show(void)
 {
     sigset_t mask;
-    bool paused = collector.hidden && crn_sample_pause(&mask);
     collector.may_hide = false;
-    crn_sample_go_on(paused, &mask);
+    if (collector.hidden && crn_sample_pause(&mask))
+        crn_sample_go_on(true, &mask);
 }
 
 void crn_sample_end_early(void)

@@ -7,9 +7,11 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +20,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +131,12 @@ static struct {
     int released; /* Cairn's thread goes on; atomic */
 } * shared;
 
+static void share(void)
+{
+    const int both = PROT_READ | PROT_WRITE;
+    shared = mmap(NULL, sizeof *shared, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 static void await(const int *word)
 {
     while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
@@ -155,7 +165,7 @@ static pid_t cairns_thread(pid_t process)
 
 /* Stops Cairn's thread until `ms` after the second thread has asked. The same without Cairn, but
  * for the stop. Ends without exit handlers. */
-static void hold_thread(pid_t process, unsigned ms)
+static void stop_thread(pid_t process, unsigned ms)
 {
     pid_t thread = cairns_thread(process);
     bool held = thread && ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 &&
@@ -172,14 +182,25 @@ static void hold_thread(pid_t process, unsigned ms)
     abort();
 }
 
-/* Returns the child that holds Cairn's thread; 0: the kernel does not allow it. */
-static pid_t hold(unsigned ms)
+static void stop_long(pid_t process)
 {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    stop_thread(process, LATE_MS);
+}
+
+static void stop_briefly(pid_t process)
+{
+    stop_thread(process, SOON_MS);
+}
+
+/* Starts a child that calls run() with this process, and sets `stopped`. Returns the child; 0: the
+ * kernel does not allow it. */
+static pid_t hold(void (*run)(pid_t process))
+{
+    share();
     pid_t own = getpid(), child = fork();
     prctl(PR_SET_PTRACER, child, 0, 0, 0);
     if (child == 0)
-        hold_thread(own, ms);
+        run(own);
     await(&shared->stopped);
     if (shared->stopped == 1)
         return child;
@@ -193,7 +214,7 @@ static pid_t hold(unsigned ms)
 static void late(void)
 {
     work(30);
-    pid_t child = hold(LATE_MS);
+    pid_t child = hold(stop_long);
     __atomic_store_n(&shared->asked, 1, __ATOMIC_RELEASE);
     if (child && setegid(getegid()) != 0)
         fail("setegid");
@@ -222,7 +243,7 @@ static void two(void)
 {
     pthread_t threads[2];
     work(30);
-    pid_t child = hold(SOON_MS);
+    pid_t child = hold(stop_briefly);
     if (!child)
         return;
     if (pthread_create(threads, NULL, change_first, NULL) != 0 ||
@@ -234,10 +255,63 @@ static void two(void)
     compare_threads();
 }
 
+#ifdef __x86_64__
+/* Returns true if a thread that has stopped at a system call wakes all who wait for something. */
+static bool wakes_all(pid_t thread)
+{
+    struct user_regs_struct words;
+    return ptrace(PTRACE_GETREGS, thread, 0, &words) == 0 && words.orig_rax == SYS_futex &&
+           (int)words.rdx == INT_MAX;
+}
+#else
+static bool wakes_all(pid_t thread)
+{
+    return thread == 0;
+}
+#endif
+
+/* Sends a child a signal the first time that it wakes all who wait for something. Returns when the
+ * child has ended. */
+static void interrupt_waker(pid_t child)
+{
+    int status, is_sent = 0;
+    bool traced = ptrace(PTRACE_SEIZE, child, 0, PTRACE_O_TRACESYSGOOD) == 0 &&
+                  ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0;
+    __atomic_store_n(&shared->stopped, traced ? 1 : -1, __ATOMIC_RELEASE);
+    while (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status)) {
+        bool calls = WSTOPSIG(status) == (SIGTRAP | 0x80), event = status >> 16;
+        if (calls && !is_sent && wakes_all(child))
+            is_sent = syscall(SYS_tgkill, child, child, SIGUSR1) == 0;
+        ptrace(PTRACE_SYSCALL, child, 0, calls || event ? 0 : WSTOPSIG(status));
+    }
+}
+
+static void handle(int number)
+{
+    if (setegid(getegid()) != 0)
+        _exit(number);
+}
+
+/* A handler changes the group in the midst of exit(). */
+static void ends(void)
+{
+    share();
+    signal(SIGUSR1, handle);
+    work(30);
+    pid_t child = fork();
+    if (child == 0) {
+        __atomic_store_n(&shared->asked, 1, __ATOMIC_RELEASE);
+        await(&shared->stopped);
+        exit(0);
+    }
+    await(&shared->asked);
+    interrupt_waker(child);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} parts[] = {{"user", user}, {"filtered", filtered}, {"late", late}, {"two", two}};
+} parts[] = {{"user", user}, {"filtered", filtered}, {"late", late}, {"two", two}, {"ends", ends}};
 
 int main(int argc, char **argv)
 {
