@@ -153,7 +153,8 @@ bool crn_sample_may_hide(void);
 
 /* Ends the collector's thread, so that the program's threads are alone. Returns true if it did;
  * crn_sample_go_on then starts a new one, with the rights of the calling thread. Signals are
- * blocked in between, as a handler may make such a change, too; `mask` keeps the mask before. */
+ * blocked in between, as a handler may make such a change, too; `mask` keeps the mask before. Other
+ * threads that make such a change wait, at most two seconds. */
 bool crn_sample_pause(sigset_t *mask);
 void crn_sample_go_on(bool paused, const sigset_t *mask);
 /* Replaces a hidden collector by one that the C library knows, for good. */

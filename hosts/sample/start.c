@@ -68,6 +68,7 @@ static struct {
                           fetch one from the collector for the next pause */
     pid_t number;      /* of the collector's thread */
     pid_t keeper_number;
+    crn_futex_lock replaced; /* held from crn_sample_pause to crn_sample_go_on */
     crn_futex_lock lock;
     uint32_t changes;       /* number of changes under the lock that threads wait for; atomic */
     crn_futex_lock working; /* held while the collector works, so that no fork sees it half done */
@@ -351,11 +352,13 @@ static void begin(const sigset_t *program)
     sigset_t before;
     block_signals(&before);
     crn_sample_find_call();
-    collector.ending = END_NOT;
+    crn_futex_lock_take(&collector.lock);
+    __atomic_store_n(&collector.ending, END_NOT, __ATOMIC_RELEASE);
     collector.ended = collector.looked = collector.fetched = collector.late = false;
     collector.status = 0;
     crn_sample_ending_thread = 0;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
+    crn_futex_lock_give(&collector.lock);
     collector.process = getpid();
     collector.running = start_hidden() || start_known(program ? program : &before);
     if (collector.running)
@@ -390,7 +393,7 @@ static void after_in_parent(void)
 
 static void after_in_child(void)
 {
-    collector.working = collector.lock = (crn_futex_lock){0};
+    collector.working = collector.lock = collector.replaced = (crn_futex_lock){0};
     if (collector.hidden)
         crn_hidden_thread_forget(&collector.out_of_sight);
     crn_sample_threads_end(true);
@@ -513,11 +516,13 @@ static void end_collector(uint64_t ms)
     }
     sigset_t mask;
     block_signals(&mask);
-    bool first = false;
+    bool first = false, alone = crn_futex_lock_take_until(&collector.replaced, limit);
     if (crn_futex_lock_take_until(&collector.lock, limit)) {
         first = ask_to_end(END_RUN);
         crn_futex_lock_give(&collector.lock);
     }
+    if (alone)
+        crn_futex_lock_give(&collector.replaced);
     crn_sample_mask(SIG_SETMASK, &mask, NULL);
     if (first)
         join_collector(limit);
@@ -569,8 +574,12 @@ bool crn_sample_pause(sigset_t *mask)
     if (!collector.running || crn_sample_filtered || getpid() != collector.process)
         return false;
     int saved = errno;
+    uint64_t limit = after_ms(END_MS);
     block_signals(mask);
-    bool paused = pause_collector(after_ms(END_MS));
+    bool alone = crn_futex_lock_take_until(&collector.replaced, limit);
+    bool paused = alone && pause_collector(limit);
+    if (alone && !paused)
+        crn_futex_lock_give(&collector.replaced);
     if (!paused)
         crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
@@ -589,6 +598,7 @@ void crn_sample_go_on(bool paused, const sigset_t *mask)
         crn_sample_threads_begin(collector.period_ns, false);
         end_run();
     }
+    crn_futex_lock_give(&collector.replaced);
     crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
 }

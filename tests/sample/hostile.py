@@ -142,6 +142,7 @@ def rights_part(name, title):
 rights_part("user", "rights: no thread keeps the old ones")
 rights_part("filtered", "rights: no thread keeps the old ones when the one that changes them has a filter")
 rights_part("late", "rights: a collector that does not end in time ends the run when it can")
+rights_part("two", "rights: of two threads that change them at once, one waits for the other")
 rights_part("ends", "rights: a handler changes the group while exit() ends the collector")
 
 
