@@ -65,18 +65,25 @@ typedef int set_function(uid_t user);
 extern set_function own_setuid
     __attribute__((CRN_COPY_ATTRIBUTES(setuid) alias("setuid"), visibility("hidden")));
 
-/* Functions that a hidden thread calls: those from `open64` on only the host's thread, which writes
- * to the capture. */
+/* Functions that a hidden thread calls: those from `fcntl64` on only the host's thread, which
+ * writes to the capture. */
 static const char *const called[] = {"clock_gettime",
                                      "prctl",
                                      "stat",
                                      "open",
+                                     "open64",
                                      "read",
                                      "close",
                                      "readlink",
                                      "kill",
                                      "sched_yield",
-                                     "open64",
+                                     "strtol",
+                                     "getpid",
+                                     "gettid",
+                                     "_exit",
+                                     "stat64",
+                                     "__errno_location",
+                                     "pthread_setcancelstate",
                                      "fcntl64",
                                      "fstat64",
                                      "getrlimit64",
@@ -89,8 +96,9 @@ static const char *const called[] = {"clock_gettime",
                                      "pwritev64v2",
                                      "snprintf",
                                      "__snprintf_chk",
-                                     "pthread_setcancelstate"};
-enum { CALLED_BY_SAMPLER = 9, CALLED = sizeof called / sizeof *called };
+                                     "getauxval",
+                                     "_dl_find_object"};
+enum { CALLED_BY_SAMPLER = 17, CALLED = sizeof called / sizeof *called };
 static size_t called_most = CALLED_BY_SAMPLER;
 
 static bool may_hide(void)
@@ -98,7 +106,7 @@ static bool may_hide(void)
     void *found = dlsym(RTLD_DEFAULT, "setuid");
     set_function *used;
     __builtin_memcpy(&used, &found, sizeof used);
-    return used == own_setuid && crn_calls_c_library(called, called_most);
+    return used == own_setuid && crn_calls_c_library(RTLD_DEFAULT, called, called_most);
 }
 
 void crn_site_hide_thread(bool of_host)

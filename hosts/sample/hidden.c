@@ -13,24 +13,65 @@
 #include "plat/own_calls.h"
 #include "sample.h"
 
-static const char *const called[] = {
-    "clock_gettime", "close",       "fallocate64", "fcntl64",  "fstat64",       "ftruncate64",
-    "getrlimit64",   "kill",        "lseek64",     "madvise",  "mmap64",        "mprotect",
-    "mremap",        "munmap",      "open",        "open64",   "pread64",       "process_vm_readv",
-    "pwrite64",      "pwritev64v2", "read",        "readlink", "rename",        "sched_yield",
-    "snprintf",      "stat64",      "strtoull",    "unlink",   "__snprintf_chk"};
+static const char *const called[] = {"__errno_location",
+                                     "_dl_find_object",
+                                     "clock_gettime",
+                                     "close",
+                                     "fallocate64",
+                                     "fcntl64",
+                                     "fstat64",
+                                     "ftruncate64",
+                                     "getauxval",
+                                     "getcwd",
+                                     "getpid",
+                                     "getrandom",
+                                     "getrlimit64",
+                                     "gettid",
+                                     "ioctl",
+                                     "kill",
+                                     "lseek64",
+                                     "lstat64",
+                                     "madvise",
+                                     "memfd_create",
+                                     "mmap64",
+                                     "mprotect",
+                                     "mremap",
+                                     "munmap",
+                                     "open",
+                                     "open64",
+                                     "pread64",
+                                     "process_vm_readv",
+                                     "pthread_setcancelstate",
+                                     "pwrite64",
+                                     "pwritev64v2",
+                                     "read",
+                                     "readlink",
+                                     "rename",
+                                     "sched_yield",
+                                     "sigfillset",
+                                     "snprintf",
+                                     "stat64",
+                                     "strtol",
+                                     "strtoull",
+                                     "unlink",
+                                     "__snprintf_chk"};
 
-/* Returns true if the program's changes of users come to this library. */
-static bool is_asked_of_rights(void)
+/* Functions that this library defines, which call the C library's own. */
+static const char *const replaced[] = {"syscall", "pthread_sigmask"};
+
+/* Returns true if calls of the function come to this library. */
+static bool comes_here(const char *name)
 {
     Dl_info own, used;
-    void *function = dlsym(RTLD_DEFAULT, "setuid");
+    void *function = dlsym(RTLD_DEFAULT, name);
     return function && dladdr(function, &used) && dladdr(called, &own) &&
            used.dli_fbase == own.dli_fbase;
 }
 
 bool crn_sample_may_hide(void)
 {
-    return crn_hidden_thread_is_useful() && cairn_priv_bus_is_caught() && is_asked_of_rights() &&
-           crn_calls_c_library(called, sizeof called / sizeof *called);
+    return crn_hidden_thread_is_useful() && cairn_priv_bus_is_caught() && comes_here("setuid") &&
+           comes_here("syscall") &&
+           crn_calls_c_library(RTLD_NEXT, replaced, sizeof replaced / sizeof *replaced) &&
+           crn_calls_c_library(RTLD_DEFAULT, called, sizeof called / sizeof *called);
 }

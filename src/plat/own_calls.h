@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns true if the C library's own functions are called by these names. Not in static
- * programs. */
-bool crn_calls_c_library(const char *const names[], size_t count);
+/* Returns true if the C library's own functions are called by these names. `place`: RTLD_DEFAULT;
+ * RTLD_NEXT: after this library, which defines the names itself. Not in static programs. */
+bool crn_calls_c_library(void *place, const char *const names[], size_t count);
 
 #endif

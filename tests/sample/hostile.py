@@ -203,6 +203,20 @@ def _():
     assert "work" in names_of(check(SAMPLED, "split", LD_PRELOAD=other))
 
 
+@case("another library has its own function that the collector calls: the C library knows the collector")
+def _():
+    source, other = os.path.join(WORK, "own.c"), os.path.join(WORK, "own.so")
+    for define in ("long strtol(const char *text, char **end, int base) { return (long)strtoll(text, end, base); }",
+                   "long syscall(long n, long a, long b, long c, long d, long e, long f)\n"
+                   '{ return ((__typeof__(&syscall))dlsym(RTLD_NEXT, "syscall"))(n, a, b, c, d, e, f); }'):
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#define _GNU_SOURCE\n#include <dlfcn.h>\n"
+                       "long long strtoll(const char *text, char **end, int base);\n%s\n" % define)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", other, source], check=True)
+        found = ends_as([CAIRN, "run", "-o", CAPTURE, PROGRAM, "alone"], LD_PRELOAD=other)
+        assert "at the begin 0" in found[0], (define, found)
+
+
 @case("a program that a debugger runs: it stops at no signal of Cairn's")
 def _():
     if not shutil.which("gdb"):
