@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plat/hidden_thread.h"
 
-#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 32) &&                          \
+#if defined(__x86_64__) && defined(__LP64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 32) &&     \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 #include <errno.h>
