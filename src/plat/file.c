@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -62,6 +63,14 @@ static bool may_replace(const char *path, const char *magic, size_t size)
     return false;
 }
 
+/* Stores the working directory. Returns false if it is unknown, or not below the root. The system
+ * call itself: the C library's function reads folders and allocates if the kernel's answer does not
+ * begin with a slash, which a hidden thread must not. */
+static bool find_folder(char *path, size_t size)
+{
+    return syscall(SYS_getcwd, path, size) > 0 && *path == '/';
+}
+
 /* Returns a copy of `path`, made absolute unless the working directory is unknown; free it. NULL
  * without memory. */
 static char *absolute(const char *path)
@@ -70,8 +79,10 @@ static char *absolute(const char *path)
     char *whole = crn_try_calloc(folder + length + 2, 1);
     if (!whole)
         return NULL;
-    if (folder && getcwd(whole, folder))
+    if (folder && find_folder(whole, folder))
         strcat(whole, "/");
+    else
+        *whole = '\0';
     return strcat(whole, path);
 }
 
