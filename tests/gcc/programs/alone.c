@@ -4,6 +4,7 @@
  * begin and does so at the end, the number of threads that the kernel knows, and errno.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -62,6 +63,37 @@ static void take_bus(void)
     printf("%d%d ", early, handled);
 }
 
+/* Returns the group of a thread; -1: it has ended. */
+static int group_of(const char *thread)
+{
+    char path[64], line[256];
+    int group = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    FILE *file = fopen(path, "r");
+    while (file && group < 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "Gid: %*d %d", &group) != 1)
+            group = -1;
+    if (file)
+        fclose(file);
+    return group;
+}
+
+/* Changes the group, if the user may. No thread keeps the old one. */
+static void change_group(void)
+{
+    gid_t other = geteuid() == 0 ? 65534 : getegid();
+    if (setegid(other) != 0)
+        printf("not set ");
+    DIR *folder = opendir("/proc/self/task");
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        int group = *entry->d_name == '.' ? -1 : group_of(entry->d_name);
+        if (group >= 0 && (gid_t)group != other)
+            printf("not all set ");
+    }
+    if (folder)
+        closedir(folder);
+}
+
 /* The child shares the memory, and has no thread but its own. */
 static void take_vfork(void)
 {
@@ -87,8 +119,8 @@ static void take_way(const char *way)
         take_bus();
     else if (strcmp(way, "cut") == 0 && truncate("x.cairn", 0) != 0)
         printf("not cut ");
-    else if (strcmp(way, "group") == 0 && setegid(getegid()) != 0)
-        printf("not set ");
+    else if (strcmp(way, "group") == 0)
+        change_group();
     else if (strcmp(way, "thread") == 0 || strcmp(way, "cut after thread") == 0) {
         if (pthread_create(&thread, NULL, run, NULL) == 0)
             pthread_join(thread, NULL);
