@@ -427,8 +427,8 @@ static int run(void)
     };
     crn_error error = {0};
     crn_progress_begin("%s: reading %s", crn_cli_name, path);
-    crn_trace *trace = crn_trace_load(path, &error); /* before the profile, which has its blocks */
-    crn_profile *profile = trace ? crn_profile_load(path, &error) : NULL;
+    crn_trace *trace = NULL;
+    crn_profile *profile = crn_trace_load_with_profile(path, &trace, &error);
     crn_progress_end();
     report.profile = profile;
     report.trace = trace;

@@ -44,17 +44,16 @@ static bool has_spans(const crn_trace *trace)
 }
 
 /* Loads a capture; its spans, too, unless `trace` is NULL: `*trace` becomes NULL if there are none.
- * The spans come first: the profile of a live capture then has their blocks. On an error prints a
- * message and returns NULL. */
+ * On an error prints a message and returns NULL. */
 static crn_profile *load(const char *path, crn_trace **trace)
 {
     crn_error error = {0};
     crn_progress_begin("%s: reading %s", crn_cli_name, path);
-    crn_trace *spans = trace ? crn_trace_load(path, &error) : NULL;
-    crn_profile *profile = spans || !trace ? crn_profile_load(path, &error) : NULL;
+    crn_trace *spans = NULL;
+    crn_profile *profile =
+        trace ? crn_trace_load_with_profile(path, &spans, &error) : crn_profile_load(path, &error);
     crn_progress_end();
     if (!profile) {
-        crn_trace_free(spans);
         crn_cli_fail("%s", error.message);
         return NULL;
     }

@@ -198,8 +198,8 @@ bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, cons
                         crn_error *error)
 {
     size_t requests = 1, own = labels->count;
-    crn_trace *trace = crn_trace_load(path, error); /* before the profile, which has its blocks */
-    crn_profile *recorded = trace ? crn_profile_load(path, error) : NULL, *shown = recorded;
+    crn_trace *trace = NULL;
+    crn_profile *recorded = crn_trace_load_with_profile(path, &trace, error), *shown = recorded;
     if (recorded && crn_symbols_wanted(recorded))
         shown = crn_symbols_resolve(recorded, NULL, NULL);
     bool good = recorded != NULL;

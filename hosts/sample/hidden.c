@@ -2,7 +2,7 @@
  *
  * Finds out whether the collector may be a thread that the C library does not know. Functions that
  * run on the collector make no calls of the C library but those in docs/SAMPLING.md, "Calls of
- * libc on the collector".
+ * libc on hidden threads".
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -122,7 +122,7 @@ typedef struct crn_disk_directory {
     crn_disk_chunk chunks[];
 } crn_disk_directory;
 
-/* What readers need of a record, in a packed capture. */
+/* A record in a packed capture: its counters, without the writer's caches. */
 typedef struct crn_disk_counters {
     uint64_t calls, ticks;
 } crn_disk_counters;

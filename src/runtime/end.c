@@ -34,14 +34,12 @@ static bool is_whole(const cairn_strand *strand)
     return true;
 }
 
-/* Ends a lane of the calling thread or without an owner. Helper threads are halted, so if the
- * lane's time or graph is locked, the process ends in a signal handler that interrupted the lock's
- * holder. Then the lane stays as it is. */
+/* Ends a lane of the calling thread or without an owner. A lane that a handler interrupted in the
+ * middle of a change stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
-    if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) || !crn_futex_lock_try(&lane->moving))
+    if (!crn_lane_is_unlocked(lane))
         return;
-    crn_futex_lock_give(&lane->moving);
     crn_ticks_finish(lane);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         if (is_whole(strand))

@@ -137,3 +137,13 @@ void crn_lane_free(cairn_lane *lane)
     crn_columns_close(lane);
     crn_free(lane);
 }
+
+/* When recording ends, helper threads are halted. Then a lock's holder is the thread itself, which
+ * a signal handler that ends the process has interrupted. */
+bool crn_lane_is_unlocked(cairn_lane *lane)
+{
+    if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) || !crn_futex_lock_try(&lane->moving))
+        return false;
+    crn_futex_lock_give(&lane->moving);
+    return true;
+}

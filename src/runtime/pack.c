@@ -10,12 +10,9 @@
 static bool is_at_rest(const cairn_profile *profile, cairn_lane *lane)
 {
     const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);
-    if (lane != __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE) || lane->next ||
-        lane->follower || profile->child.forks || (owner && owner != crn_thread_self()) ||
-        __atomic_load_n(&lane->locked, __ATOMIC_RELAXED) || !crn_futex_lock_try(&lane->moving))
-        return false;
-    crn_futex_lock_give(&lane->moving);
-    return true;
+    return lane == __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE) && !lane->next &&
+           !lane->follower && !profile->child.forks && (!owner || owner == crn_thread_self()) &&
+           crn_lane_is_unlocked(lane);
 }
 
 bool crn_profile_pack(cairn_profile *profile)

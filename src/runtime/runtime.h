@@ -434,6 +434,8 @@ crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 /* Ends the profile's helper threads. */
 void crn_profile_stop_threads(cairn_profile *profile);
 
+/* Returns true if neither the lane's time nor its graph is locked. */
+bool crn_lane_is_unlocked(cairn_lane *lane);
 /* Packs the capture if it is small and has one lane, which no other thread uses. Its threads are
  * halted, and recording is over. Returns false if the file stays as it is. */
 bool crn_profile_pack(cairn_profile *profile);

@@ -295,6 +295,17 @@ crn_trace *crn_trace_load(const char *path, crn_error *error)
     return trace;
 }
 
+crn_profile *crn_trace_load_with_profile(const char *path, crn_trace **trace, crn_error *error)
+{
+    crn_trace *spans = crn_trace_load(path, error);
+    crn_profile *profile = spans ? crn_profile_load(path, error) : NULL;
+    if (profile)
+        *trace = spans;
+    else
+        crn_trace_free(spans);
+    return profile;
+}
+
 /* Reads processes, histograms and counts of lost spans into `more`. Returns false on an error. */
 static bool read_more_of_store(crn_store_opening *opening)
 {

@@ -190,6 +190,10 @@ typedef struct crn_trace {
 /* Loads the spans of a capture; without spans the trace is empty. On an error returns NULL and sets
  * `*error`. */
 crn_trace *crn_trace_load(const char *path, crn_error *error);
+
+/* Loads the spans of a capture, and then its profile, which has all their blocks even if the
+ * program adds blocks meanwhile. On an error returns NULL, and sets `*error` alone. */
+crn_profile *crn_trace_load_with_profile(const char *path, crn_trace **trace, crn_error *error);
 void crn_trace_free(crn_trace *trace);
 
 /* Writes a profile and, unless `trace` is NULL, its spans as a capture. Loading the capture gives

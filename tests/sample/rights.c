@@ -25,25 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../support/clock.h"
+#include "work.h"
 
 enum { NOBODY = 65534, LATE_MS = 3000, SOON_MS = 200 };
-
-static volatile unsigned long sink;
-static bool failed;
-
-static void fail(const char *what)
-{
-    printf("%s: %s\n", what, strerror(errno));
-    failed = true;
-}
-
-static void work(uint64_t ms)
-{
-    for (uint64_t end = own_cpu() + ms * 1000000; own_cpu() < end;)
-        for (unsigned long i = 0; i < 10000; i++)
-            sink += i;
-}
 
 /* ---- rights of all threads ---- */
 
