@@ -44,6 +44,7 @@ class Program:
         self.command += ["spans"] * spans + ["calm"] * (not busy)
         self.path = path
         self.threads = threads
+        self.spans = spans
 
     def __enter__(self):
         if os.path.exists(self.path):
@@ -55,10 +56,14 @@ class Program:
         return self.process
 
     def has_recorded(self):
-        """Returns true if the capture shows calls by each thread."""
-        found = subprocess.run([CAIRN, "top", "--once", "-b", self.path], capture_output=True,
-                               text=True, check=False)
-        return re.search(r"\b%d lanes " % self.threads, found.stdout) and "Parser::" in found.stdout
+        """Returns true if the capture shows calls by each thread, and with `spans` one that has ended."""
+        shown = self.table("self")
+        return (re.search(r"\b%d lanes " % self.threads, shown) and "Parser::" in shown
+                and (not self.spans or "wait_for_input" in self.table("spans")))
+
+    def table(self, view):
+        return subprocess.run([CAIRN, "top", "--once", "-b", "--view", view, self.path],
+                              capture_output=True, text=True, check=False).stdout
 
     def __exit__(self, *_):
         self.process.kill()
