@@ -194,6 +194,7 @@ static bool is_said(const char *key)
                                        "alloc_samples",
                                        "default_metric",
                                        "cost_method",
+                                       "handler_ns",
                                        "call_ns",
                                        "cpu",
                                        "lanes_open",

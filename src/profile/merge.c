@@ -23,34 +23,68 @@ struct crn_merge {
     uint64_t count; /* number of captures, with those in merged profiles */
 };
 
-/* Rules for merging the values of a note. AGREE: lists those that differ; FORGET: drops the note.
- */
-typedef enum rule { RULE_AGREE, RULE_ADD, RULE_EARLIEST, RULE_LARGEST, RULE_FORGET } rule;
+/* Rules for merging the values of a note. AGREE: lists those that differ; PARTS: adds "A of B" by
+ * each number; FORGET: drops the note. */
+typedef enum rule {
+    RULE_AGREE,
+    RULE_ADD,
+    RULE_PARTS,
+    RULE_EARLIEST,
+    RULE_LARGEST,
+    RULE_FORGET
+} rule;
 
 static rule rule_of(const char *key)
 {
     static const struct {
         const char *key;
         rule rule;
-    } rules[] = {{"recorded_ns", RULE_ADD},    {"elapsed_ns", RULE_ADD},
-                 {"cost_ns", RULE_ADD},        {"cost_method", RULE_FORGET},
-                 {"misuses", RULE_ADD},        {"dropped", RULE_ADD},
-                 {"samples", RULE_ADD},        {"tick_samples", RULE_ADD},
-                 {"unaccounted_ns", RULE_ADD}, {"lanes_open", RULE_FORGET},
-                 {"lanes", RULE_ADD},          {"strands", RULE_ADD},
-                 {"path_limit", RULE_LARGEST}, {"context_budget", RULE_LARGEST},
-                 {"started", RULE_EARLIEST},   {"process", RULE_FORGET},
-                 {"state", RULE_FORGET},       {"merged", RULE_FORGET},
-                 {"stopped_by", RULE_LARGEST}, {"damage", RULE_LARGEST},
-                 {"call_ns", RULE_FORGET},     {"alloc_samples", RULE_ADD},
-                 {"sample_rounds", RULE_ADD},  {"sample_rounds_ns", RULE_ADD},
-                 {"sampler_ns", RULE_ADD},     {"cpu_samples", RULE_ADD},
-                 {"wall_squares", RULE_ADD},   {"cpu_squares", RULE_ADD},
-                 {"sample_ns", RULE_FORGET},   {"trace_id", RULE_FORGET},
-                 {"span_key", RULE_FORGET},    {"parent", RULE_FORGET},
-                 {"forked_from", RULE_FORGET}, {"spans_dropped", RULE_ADD},
-                 {"spans_limited", RULE_ADD},  {"spans_late", RULE_ADD},
-                 {"spans_recycled", RULE_ADD}, {"spans_skipped", RULE_ADD}};
+    } rules[] = {{"recorded_ns", RULE_ADD},
+                 {"elapsed_ns", RULE_ADD},
+                 {"cost_ns", RULE_ADD},
+                 {"cost_method", RULE_FORGET},
+                 {"misuses", RULE_ADD},
+                 {"dropped", RULE_ADD},
+                 {"samples", RULE_ADD},
+                 {"tick_samples", RULE_ADD},
+                 {"unaccounted_ns", RULE_ADD},
+                 {"lanes_open", RULE_FORGET},
+                 {"lanes", RULE_ADD},
+                 {"strands", RULE_ADD},
+                 {"path_limit", RULE_LARGEST},
+                 {"context_budget", RULE_LARGEST},
+                 {"started", RULE_EARLIEST},
+                 {"process", RULE_FORGET},
+                 {"state", RULE_FORGET},
+                 {"merged", RULE_FORGET},
+                 {"stopped_by", RULE_LARGEST},
+                 {"damage", RULE_LARGEST},
+                 {"call_ns", RULE_FORGET},
+                 {"alloc_samples", RULE_ADD},
+                 {"sample_rounds", RULE_ADD},
+                 {"sample_rounds_ns", RULE_ADD},
+                 {"sampler_ns", RULE_ADD},
+                 {"cpu_samples", RULE_ADD},
+                 {"wall_squares", RULE_ADD},
+                 {"cpu_squares", RULE_ADD},
+                 {"sample_ns", RULE_FORGET},
+                 {"trace_id", RULE_FORGET},
+                 {"span_key", RULE_FORGET},
+                 {"parent", RULE_FORGET},
+                 {"forked_from", RULE_FORGET},
+                 {"spans_dropped", RULE_ADD},
+                 {"spans_limited", RULE_ADD},
+                 {"spans_late", RULE_ADD},
+                 {"spans_recycled", RULE_ADD},
+                 {"spans_skipped", RULE_ADD},
+                 {"handler_ns", RULE_ADD},
+                 {"samples_lost", RULE_ADD},
+                 {"samples_unplaced", RULE_ADD},
+                 {"incomplete_stacks", RULE_PARTS},
+                 {"async_dropped", RULE_ADD},
+                 {"stops", RULE_ADD},
+                 {"stopped_ns", RULE_ADD},
+                 {"longest_stop_ns", RULE_LARGEST}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(key, rules[i].key) == 0)
             return rules[i].rule;
@@ -107,11 +141,25 @@ static bool holds(const char *values, const char *value)
     return !length;
 }
 
+/* Adds "A of B" to a note of the same form. */
+static void add_parts(merged_note *note, const char *value)
+{
+    char *old, *new, text[64];
+    uint64_t part = strtoull(note->value, &old, 10) + strtoull(value, &new, 10);
+    bool fits = strncmp(old, " of ", 4) == 0 && strncmp(new, " of ", 4) == 0;
+    uint64_t whole = fits ? strtoull(old + 4, NULL, 10) + strtoull(new + 4, NULL, 10) : 0;
+    snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64, part, whole);
+    if (fits)
+        set_value(note, text);
+}
+
 static void combine(merged_note *note, rule rule, const char *value)
 {
     uint64_t old = strtoull(note->value, NULL, 10), new = strtoull(value, NULL, 10);
     if (rule == RULE_ADD)
         set_number(note, old + new);
+    else if (rule == RULE_PARTS)
+        add_parts(note, value);
     else if ((rule == RULE_LARGEST && new > old) ||
              (rule == RULE_EARLIEST && strcmp(value, note->value) < 0))
         set_value(note, value);

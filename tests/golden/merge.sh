@@ -15,3 +15,8 @@ sed 's/^note project .*/note command load --all/' "$DATA/compiler.events" | play
 cairn merge -o commands.cairn c.cairn d.cairn
 cairn report commands.cairn | head -n 3
 ls
+note() { sed "s/^note project .*/$1/" "$DATA/compiler.events"; }
+note "note incomplete_stacks 1 of 20\nnote samples_lost 3\nnote longest_stop_ns 900" | play e.cairn
+note "note incomplete_stacks 2 of 30\nnote samples_lost 3\nnote longest_stop_ns 1000" | play f.cairn
+cairn merge -o counts.cairn e.cairn f.cairn e.cairn
+cairn report counts.cairn | grep -A 2 '^notes'
