@@ -34,8 +34,8 @@ static void help_print(FILE *out)
           "  cairn COMMAND --help    options of a command\n"
           "  cairn --version         version\n\n"
           "Begin with:\n"
-          "  cairn run -o out.cairn script.lua\n"
-          "  cairn report out.cairn\n",
+          "  cairn run script.lua\n"
+          "  cairn report                   of the newest capture here\n",
           out);
 }
 

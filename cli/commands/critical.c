@@ -86,10 +86,11 @@ static int run(void)
 const crn_command crn_command_critical = {
     .name = "critical",
     .purpose = "show the critical path, and the slack of other spans",
-    .arguments = "CAPTURE...",
+    .arguments = "[CAPTURE...]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .run = run,
 };

@@ -173,11 +173,12 @@ static int run(void)
 const crn_command crn_command_export = {
     .name = "export",
     .purpose = "write a capture in the formats of other tools",
-    .arguments = "CAPTURE",
+    .arguments = "[CAPTURE]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .most = 1,
     .run = run,
 };

@@ -106,11 +106,12 @@ static int run(void)
 const crn_command crn_command_latency = {
     .name = "latency",
     .purpose = "show end-to-end latency along hand-offs, and missed deadlines",
-    .arguments = "CAPTURE...",
+    .arguments = "[CAPTURE...]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .check = check,
     .run = run,
 };

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/common/newest.h"
 #include "cli/common/progress.h"
 #include "cli/query/query.h"
 #include "commands.h"
@@ -23,17 +25,18 @@ static struct {
 } given;
 
 /* Returns true if the last argument is a query: it contains white space, or is empty. If the last
- * path contains some, the query must come from --file. */
-static bool is_query(const char *word)
+ * path contains some, the query must come from --file. A lone argument may be such a path. */
+static bool is_query(const crn_list *words)
 {
-    return !*word || strpbrk(word, " \t\n");
+    const char *word = words->list[words->count - 1];
+    return (!*word || strpbrk(word, " \t\n")) && (words->count > 1 || access(word, F_OK) != 0);
 }
 
 /* Takes the query and "-" off the words. */
 static void check(struct argp_state *state)
 {
     crn_list *words = &given.words;
-    if (words->count > 1 && is_query(words->list[words->count - 1]))
+    if (words->count && is_query(words))
         given.sql = words->list[--words->count];
     if (words->count && strcmp(words->list[words->count - 1], "-") == 0)
         given.file = words->list[--words->count];
@@ -41,7 +44,7 @@ static void check(struct argp_state *state)
         argp_error(state, "--csv and --json exclude each other");
     if (given.file && given.sql)
         argp_error(state, "two queries given: \"%s\", and the file %s", given.sql, given.file);
-    if (!words->count && !given.schema)
+    if (!words->count && !given.schema && !crn_newest_capture(words))
         argp_error(state, "no capture given; write its path");
 }
 
@@ -257,7 +260,7 @@ static int run(void)
 const crn_command crn_command_query = {
     .name = "query",
     .purpose = "query captures in SQL",
-    .arguments = "CAPTURE... [SQL]",
+    .arguments = "[CAPTURE...] [SQL]",
     .doc = doc,
     .options = options,
     .words = &given.words,

@@ -267,11 +267,12 @@ static int run(void)
 const crn_command crn_command_report = {
     .name = "report",
     .purpose = "show calls and time by block or context",
-    .arguments = "CAPTURE...",
+    .arguments = "[CAPTURE...]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .check = check,
     .run = run,
 };

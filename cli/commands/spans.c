@@ -198,11 +198,12 @@ static int run(void)
 const crn_command crn_command_spans = {
     .name = "spans",
     .purpose = "show single executions, the slowest, and missing time",
-    .arguments = "CAPTURE...",
+    .arguments = "[CAPTURE...]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .check = check,
     .run = run,
 };

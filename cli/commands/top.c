@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sampled_path.h"
 #include "cli/common/cli.h"
+#include "cli/common/newest.h"
 #include "cli/top/top.h"
 #include "commands.h"
 
@@ -54,9 +55,10 @@ static void set_deadline(struct argp_state *state, const crn_option *option, cha
 
 static void check(struct argp_state *state)
 {
-    if (!given.captures.count == !given.pid)
-        argp_error(state, given.pid ? "a capture and --pid exclude each other"
-                                    : "no capture given; write its path, or --pid");
+    if (given.captures.count && given.pid)
+        argp_error(state, "a capture and --pid exclude each other");
+    if (!given.captures.count && !given.pid && !crn_newest_capture(&given.captures))
+        argp_error(state, "no capture given; write its path, or --pid");
 }
 
 static const crn_option options[] = {

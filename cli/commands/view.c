@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/common/newest.h"
 #include "cli/fleet/fleet.h"
 #include "cli/view/view.h"
 #include "commands.h"
@@ -196,7 +197,7 @@ static void end(crn_view *view)
 
 static void check(struct argp_state *state)
 {
-    if (!given.files.count && !given.fleet.url)
+    if (!given.files.count && !given.fleet.url && !crn_newest_capture(&given.files))
         argp_error(state, "no file given; write its path");
 }
 
@@ -218,7 +219,7 @@ static int run(void)
 const crn_command crn_command_view = {
     .name = "view",
     .purpose = "show captures in a browser",
-    .arguments = "FILE...",
+    .arguments = "[FILE...]",
     .doc = doc,
     .options = options,
     .words = &given.files,

@@ -447,11 +447,12 @@ static int run(void)
 const crn_command crn_command_whatif = {
     .name = "whatif",
     .purpose = "predict the effect of making a part faster",
-    .arguments = "CAPTURE",
+    .arguments = "[CAPTURE]",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
+    .reads_newest = true,
     .most = 1,
     .check = check,
     .run = run,

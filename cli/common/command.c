@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "cli.h"
 #include "json.h"
+#include "newest.h"
 
 enum { KEY_LONG = 256 }; /* key of the first option if it has no short name */
 
@@ -144,7 +145,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         take_words(state, command);
         return 0;
     case ARGP_KEY_END:
-        if (command->words && command->words->count < command->least)
+        if (command->words && command->words->count < command->least &&
+            !(command->reads_newest && crn_newest_capture(command->words)))
             argp_error(state, "%s",
                        command->missing ? command->missing : "no capture given; write its path");
         if (command->check)

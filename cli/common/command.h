@@ -78,6 +78,7 @@ typedef struct crn_command {
 
     crn_list *words; /* arguments besides options: `least` to `most`; `most` 0: no limit */
     size_t least, most;
+    bool reads_newest;   /* without arguments, reads the newest capture of the current folder */
     const char *missing; /* message for too few arguments; NULL: asks for a capture */
     /* Called for each argument in order, in place of filling `words`. */
     void (*word)(struct argp_state *state, char *value);

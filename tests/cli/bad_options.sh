@@ -7,7 +7,8 @@ try
 try frobnicate
 try --frobnicate
 try help frobnicate
-try report
+mkdir empty
+(cd empty && try report)
 try report b.cairn
 try run ./b
 try report a.cairn --top many

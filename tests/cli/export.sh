@@ -28,7 +28,8 @@ for format in pprof folded speedscope; do cmp "1.$format" "2.$format"; done
 rm run?.cairn 1.* 2.*
 head -c 60 a.speedscope.json
 echo
-cairn export
+mkdir empty
+(cd empty && cairn export)
 cairn export missing.cairn
 cairn export a.cairn --to gif
 cairn export a.cairn --metric wall

@@ -39,7 +39,8 @@ cairn top --once a.cairn | grep children
 rm a.*.cairn
 
 # Invalid options.
-cairn top
+mkdir empty
+(cd empty && cairn top)
 cairn top a.cairn b.cairn
 cairn top a.cairn --pid 1
 cairn top --pid many

@@ -54,4 +54,5 @@ END
 echo "# what cannot be"
 cairn critical pool.cairn --span 99
 cairn critical pool.cairn --span x
-cairn critical 2>&1 | head -n 1
+mkdir empty
+(cd empty && cairn critical 2>&1) | head -n 1

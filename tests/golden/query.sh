@@ -73,7 +73,8 @@ ask --json 'select 1; select 2' >/dev/null
 cairn query a.cairn nowhere.cairn 'select 1'
 cairn query nowhere.cairn
 cairn query question.sql 'select 1'
-cairn query 2>&1 | head -n 1
+mkdir empty
+(cd empty && cairn query 2>&1) | head -n 1
 cairn query --csv --json a.cairn 2>&1 | head -n 1
 cairn spans jobs.cairn --where 'iteraton > 1'
 cairn spans jobs.cairn --where 'iteration >'

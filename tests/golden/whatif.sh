@@ -66,7 +66,8 @@ cairn whatif p.cairn --queue push=2
 cairn whatif p.cairn --cores 0 2>&1 | head -n 1
 cairn whatif p.cairn --threads 0 2>&1 | head -n 1
 cairn whatif p.cairn --queue 5 2>&1 | head -n 1
-cairn whatif 2>&1 | head -n 1
+mkdir empty
+(cd empty && cairn whatif 2>&1) | head -n 1
 printf '>f >g +1\n' | play none.cairn
 cairn whatif none.cairn
 cairn whatif nowhere.cairn
