@@ -16,6 +16,7 @@
 #include "symbols/compiled.h"
 #include "symbols/debug_info.h"
 #include "symbols/function_starts.h"
+#include "symbols/linkage.h"
 #include "symbols/symbol_table.h"
 
 #define SIZE_MOST ((off_t)1 << 36) /* bytes; larger files are not read */
@@ -31,7 +32,8 @@ struct crn_module_file {
     Dwarf_Addr debug_bias;      /* libdwfl's address - the DWARF's */
     crn_debug_info *info;       /* NULL without DWARF */
     crn_symbol_table symbols;   /* read on first use */
-    crn_function_starts starts; /* read with the symbols */
+    crn_function_starts starts; /* read with the symbols, as linkage */
+    crn_linkage linkage;
     bool symbols_read;
     crn_interning *functions; /* interned keys of functions, such as addresses of DWARF entries; the
                                  numbers identify functions */
@@ -145,6 +147,7 @@ void crn_module_close(crn_module_file *file)
     crn_compiled_free(file->compiled);
     crn_symbol_table_free(&file->symbols);
     crn_function_starts_free(&file->starts);
+    crn_linkage_free(&file->linkage);
     if (file->dwfl)
         dwfl_end(file->dwfl);
     crn_interning_free(file->functions);
@@ -166,6 +169,7 @@ static const crn_symbol *find_symbol(crn_module_file *file, uint64_t address)
     if (!file->symbols_read) {
         file->symbols = crn_symbol_table_make(file->module);
         file->starts = crn_function_starts_make(file->elf);
+        file->linkage = crn_linkage_make(file->elf);
     }
     file->symbols_read = true;
     return crn_symbol_table_find(&file->symbols, address);
@@ -197,11 +201,35 @@ static void put_start(crn_module_file *file, uint64_t address, crn_frame *frame,
     put(data, number, first ? frame : NULL);
 }
 
+/* Reports an entry of the procedure linkage table: "malloc@plt", or "[plt of program]". */
+static void put_linkage(crn_module_file *file, const crn_linkage_entry *entry, crn_frame *frame,
+                        crn_module_put *put, void *data)
+{
+    static const char suffix[] = "@plt";
+    uint64_t number, key = (uint64_t)(uintptr_t)(entry->name ? (const void *)entry : suffix);
+    bool first = is_new(file, key, &number);
+    if (first && entry->name) {
+        crn_demangle(entry->name, frame->name);
+        size_t length = strnlen(frame->name, sizeof frame->name - sizeof suffix);
+        memcpy(frame->name + length, suffix, sizeof suffix);
+    } else if (first) {
+        snprintf(frame->name, sizeof frame->name, "[plt of %.255s]", crn_path_name(file->path));
+    }
+    snprintf(frame->file, sizeof frame->file, "%s", file->path);
+    frame->line = frame->column = 0;
+    put(data, number, first ? frame : NULL);
+}
+
 static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame,
                        crn_module_put *put, void *data)
 {
     uint64_t number;
     const crn_symbol *symbol = find_symbol(file, address + file->bias);
+    const crn_linkage_entry *linkage = symbol ? NULL : crn_linkage_find(&file->linkage, address);
+    if (linkage) {
+        put_linkage(file, linkage, frame, put, data);
+        return;
+    }
     if (!symbol) {
         put_start(file, address, frame, put, data);
         return;
