@@ -5,7 +5,6 @@
  * usage: test_linkage FILE...   programs and libraries
  */
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
