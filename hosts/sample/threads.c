@@ -410,14 +410,18 @@ static bool first_has_ended(int *status)
     return true;
 }
 
+/* Asked at each round in which nothing ran, so it ends at the first thread that is left. */
 bool crn_sample_threads_are_gone(int *status)
 {
-    size_t first = 0, others = 0;
+    pid_t first = getpid();
+    bool found = false;
     for (size_t i = 0; i < thread_count; i++) {
-        first += threads[i]->tid == getpid();
-        others += threads[i]->tid && !threads[i]->own && threads[i]->tid != getpid();
+        pid_t tid = threads[i]->tid;
+        if (tid && tid != first && !threads[i]->own)
+            return false;
+        found |= tid == first;
     }
-    return first && !others && first_has_ended(status);
+    return found && first_has_ended(status);
 }
 
 void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t now),
