@@ -298,8 +298,8 @@ ROWS = {
     "short": Row(
         "a short process, compiled by cairn cc --profile=count",
         "bench/short.c makes two hundred contexts and ends. It writes a capture over that of the "
-        "process before. The plain program and the profiled one take turns; times include those of "
-        "the kernel, to load the program and to end it.",
+        "process before. The plain program and the profiled one run in random order; times include "
+        "those of the kernel, to load the program and to end it.",
         [["short"]],
         {"wall": Line("wall time", 1.3, " × plain", 2),
          "processor": Line("processor time", 1.3, " × plain", 2),

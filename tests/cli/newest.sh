@@ -10,10 +10,10 @@ mkfifo pipe.cairn
 mkdir folder.cairn
 cairn report | grep new
 cairn query 'SELECT count(*) FROM contexts'
-cairn query 'a b.cairn' | head -n 1
+cairn query 'a b.cairn' | sed -n 1p
 cairn spans
 touch -d '2020-01-03 00:00:00' old.cairn
 cairn export --to folded -o - --metric calls
-cairn top --once | grep old
+cairn top --once | grep -c old
 cairn top --once --pid 999999999
 cairn explain
