@@ -6,8 +6,7 @@
 #include "noipa.h"
 
 #ifdef SPANS
-#include <cairn/cairn.hpp>
-#include <cairn/process.h>
+#include <cairn/scope.h>
 #else
 #define CAIRN_SCOPE(name)
 #endif

@@ -3,8 +3,8 @@
  * single_step.h - runs a SIGTRAP handler after each instruction between begin_steps and end_steps.
  */
 #include <signal.h>
-#include <x86intrin.h>
 
+#include "flags.h"
 #include "noipa.h"
 
 enum { STEP_FLAG = 0x100, WARM = 3, TIMES = 8 };
@@ -24,7 +24,7 @@ static inline void begin_steps(void)
     if (warming)
         raise(SIGTRAP);
     else
-        __writeeflags(__readeflags() | STEP_FLAG);
+        WRITE_FLAGS(READ_FLAGS() | STEP_FLAG);
 }
 
 static inline void end_steps(void)
@@ -32,5 +32,5 @@ static inline void end_steps(void)
     if (warming)
         raise(SIGTRAP);
     else
-        __writeeflags(__readeflags() & ~(unsigned long long)STEP_FLAG);
+        WRITE_FLAGS(READ_FLAGS() & ~(unsigned long long)STEP_FLAG);
 }

@@ -5,8 +5,8 @@
  */
 #include <signal.h>
 #include <stdio.h>
-#include <x86intrin.h>
 
+#include "flags.h"
 #include "noipa.h"
 
 static volatile int seen, trapped, warming;
@@ -72,9 +72,9 @@ KEPT void single_steps(int n)
     if (warming)
         raise(SIGTRAP);
     else
-        __writeeflags(__readeflags() | TRAP_FLAG);
+        WRITE_FLAGS(READ_FLAGS() | TRAP_FLAG);
     seen += goes_by_steps(2, n);
-    __writeeflags(__readeflags() & ~(unsigned long long)TRAP_FLAG);
+    WRITE_FLAGS(READ_FLAGS() & ~(unsigned long long)TRAP_FLAG);
 }
 
 KEPT void warms_and_steps(int n)
