@@ -129,6 +129,18 @@ class Terminal:
             self.read(0.02)
             self.alive()
 
+    def wait_until_drawn(self):
+        """Until cairn top waits, and all that it wrote is on the screen."""
+        end, waits = time.time() + PATIENCE, 0
+        while waits < 3:
+            assert time.time() < end, "it goes on to draw:\n%s" % self.text()
+            before = len(self.raw)
+            with open("/proc/%d/stat" % self.process.pid, encoding="utf-8") as file:
+                sleeps = file.read().rpartition(") ")[2][0] == "S"
+            self.read(0.02)
+            self.alive()
+            waits = waits + 1 if sleeps and len(self.raw) == before else 0
+
     def quit(self):
         os.write(self.file, b"q")
         self.end()
@@ -182,10 +194,9 @@ def views():
         terminal = Terminal("-d", "0.2", CAPTURE, columns=120, rows=40)
         terminal.wait_for(r"of the last \d\.\d\d s: [2-5]\.\d\d threads.*\n\n.*function\n"
                           r" +\d\d\.\d +\d\d\.\d +\d\.\d\d .* Parser::next_token +src/parser")
-        text = terminal.text()
-        assert re.match(r"\./live --stages many +running +pid %d " % program.pid, text), text
-        assert re.search(r"4 lanes  4 strands  \d+ contexts  [\d.]+[kM]? calls/s", text), text
-        assert "wait_for_input" in text and "src/queue.cpp:31" in text, text
+        terminal.wait_for(r"\A\./live --stages many +running +pid %d " % program.pid)
+        terminal.wait_for(r"4 lanes  4 strands  \d+ contexts  [\d.]+[kM]? calls/s")
+        terminal.wait_for(r"wait_for_input.* src/queue\.cpp:31")
         terminal.press("3")
         # All stages cost the same: stage_0 can be the last.
         terminal.wait_for(r"(├─ stage_0.*\n.*│|└─ stage_0.*\n.* )  ├─ Parser::parse ↺")
@@ -223,6 +234,7 @@ def paused():
         assert len(lines) == 1 and lines[0] >= 6, lines
         terminal.press(" ", 0.3)
         terminal.wait_for(r"paused")
+        terminal.wait_until_drawn()
         text = terminal.text()
         terminal.read(0.5)
         assert terminal.text() == text
