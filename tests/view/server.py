@@ -22,6 +22,7 @@ import urllib.parse
 CAIRN, PLAY, JOBS, LIVE = map(os.path.abspath, sys.argv[1:5])
 FOLDER = tempfile.mkdtemp()
 CASES = []
+PATIENCE = 60  # seconds, on a machine that has other things to do; live programs run for as long
 
 
 def case(function):
@@ -89,7 +90,8 @@ def report(name, *options):
 def live_begin(name):
     """Starts a program that records for a minute, and waits until it records."""
     live = subprocess.Popen([LIVE, name, "60", "2", "0", "0.002", "calm"], cwd=FOLDER)
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         done = subprocess.run([CAIRN, "report", "--json", name], cwd=FOLDER, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if done.returncode == 0 and json.loads(done.stdout)["state"] == "running":
@@ -101,7 +103,8 @@ def live_begin(name):
 
 def wait_for(server, good):
     """Waits until the server's first file satisfies `good`, and returns it."""
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         now = server.api("captures")[0]
         if good(now):
             return now
@@ -860,16 +863,19 @@ def uploads_become_files(_):
     assert server.api("report", ("file", len(now) - 1), ("view", "flat"))["flat"] == \
         server.api("report", ("file", 0), ("view", "flat"))["flat"]
     # An upload that breaks off leaves nothing; at the limit of files there is an error.
-    files = sum(len(names) for _, _, names in os.walk(temporary))
+    def kept():
+        return sum(len(names) for _, _, names in os.walk(temporary))
+    def until_kept(count):
+        end = time.monotonic() + PATIENCE
+        while kept() != count:
+            assert time.monotonic() < end, (kept(), count)
+            time.sleep(0.05)
+    files = kept()
     with socket.create_connection(("127.0.0.1", server.port)) as line:
         line.sendall(("POST /%s/api/open?name=half HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://127.0.0.1:%d\r\n"
                       "Content-Length: 1000\r\n\r\nabc" % (server.token, server.port, server.port)).encode())
-        time.sleep(0.2)
-    for _ in range(100):
-        if sum(len(names) for _, _, names in os.walk(temporary)) == files:
-            break
-        time.sleep(0.05)
-    assert sum(len(names) for _, _, names in os.walk(temporary)) == files
+        until_kept(files + 1)
+    until_kept(files)
     while len(server.api("captures")) < 16:
         assert upload(server, capture)[0] == 200
     status, answer = upload(server, capture)
