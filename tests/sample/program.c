@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -177,7 +178,8 @@ NEVER_INLINE static void touch(volatile char *page)
     sink++;
 }
 
-/* If the kernel does not let this user handle page faults, it says so. */
+/* Prints how many ns the page was late, or "not allowed" if the kernel does not let this user
+ * handle page faults. */
 static void faults(void)
 {
     int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
@@ -192,18 +194,23 @@ static void faults(void)
     }
     pthread_t thread;
     pthread_create(&thread, NULL, bring_page, &file);
+    uint64_t begin = now_ns();
     touch(page);
+    printf("late %" PRIu64 "\n", now_ns() - begin);
     pthread_join(thread, NULL);
 }
 
+/* Prints how many ns it was stopped. */
 static void stopped(void)
 {
     pid_t self = getpid(), child = fork();
     if (child == 0) {
         usleep(LATE_US / 5);
+        uint64_t begin = now_ns();
         kill(self, SIGSTOP);
         usleep(LATE_US);
         kill(self, SIGCONT);
+        printf("late %" PRIu64 "\n", now_ns() - begin);
         _exit(0);
     }
     work(40); /* stopped in it */

@@ -230,6 +230,12 @@ def _():
     assert int(report["notes"]["cpu_samples"]) > 0, report["notes"]
 
 
+def is_as_late(found, output):
+    """The program says how late it was: at least 0.5 s, and more on a busy machine."""
+    late = int(output.split()[output.split().index("late") + 1])
+    assert 0.35e9 < found < late + 0.15e9, (found, late)
+
+
 @case("a page that comes late is a page fault, not a system call")
 def _():
     output, _, report = sampled(PROGRAM, "faults")
@@ -237,7 +243,7 @@ def _():
         print("# the kernel does not let this user handle page faults")
         return
     late = costs(report, "wall", "[page fault]")
-    assert 0.35e9 < late < 0.65e9, late
+    is_as_late(late, output)
     assert late <= costs(report, "wall", "touch"), report["flat"][:10]
 
 
@@ -421,9 +427,9 @@ def _():
         print("# the kernel does not let this user handle page faults")
         return
     late = costs(report, "wall", "[page fault]")
-    assert 0.35e9 < late < 0.65e9, late
-    report = sampled(PROGRAM, "stopped", options=["--outside"])[2]
-    assert 0.35e9 < costs(report, "wall", "[stopped]") < 0.65e9, report["wall"][:10]
+    is_as_late(late, output)
+    output, _, report = sampled(PROGRAM, "stopped", options=["--outside"])
+    is_as_late(costs(report, "wall", "[stopped]"), output)
 
 
 def refuse_events():
