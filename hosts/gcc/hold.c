@@ -18,17 +18,11 @@
 bool crn_site_blocks;
 uint32_t crn_site_period;
 void (*crn_site_follow_period)(void);
-static bool defers; /* signals wait while a strand is held (signals.c); set before main */
+bool crn_site_defers;
 
 void crn_site_block_when_held(void)
 {
     __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
-}
-
-void crn_site_expect_jumps(void)
-{
-    if (__builtin_expect(!defers && !__atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED), 0))
-        crn_site_block_when_held();
 }
 
 /* From where `busy` is set, signals wait. So there it reads the strand, which a handler that
@@ -105,7 +99,7 @@ void crn_site_begin_thread(void)
 __attribute__((constructor(102))) static void begin_main(void)
 {
     int saved = errno;
-    defers = crn_site_defers_signals();
+    crn_site_defers = crn_site_defers_signals();
 #ifndef CRN_STATIC
     crn_site_hide_thread(false);
 #endif

@@ -218,8 +218,15 @@ void cairn_priv_call_restore(int64_t height)
     restore(height, is_back, bring_back);
 }
 
+/* Not inlined: otherwise cairn_priv_call_guard would save registers without a strand, too. */
+__attribute__((noinline)) static void restore_guarded(int64_t height)
+{
+    restore(height, is_back_guarded, bring_back_guarded);
+}
+
 void cairn_priv_call_guard(int64_t height)
 {
     crn_site_expect_jumps();
-    restore(height, is_back_guarded, bring_back_guarded);
+    if (cairn_priv_thread_strand)
+        restore_guarded(height);
 }

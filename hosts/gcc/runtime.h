@@ -144,8 +144,17 @@ bool crn_site_defers_signals(void);
  * that call setjmp but whose signals are not deferred. Thread: any. */
 void crn_site_block_when_held(void);
 
-/* Notes that the program calls setjmp: then signal handlers may jump. */
-void crn_site_expect_jumps(void);
+/* True if signals wait while a strand is held (signals.c). Set before main. */
+extern bool crn_site_defers __attribute__((visibility("hidden")));
+
+/* Notes that the program calls setjmp: then signal handlers may jump. Calls nothing, so that
+ * callers need not save registers. */
+static inline void crn_site_expect_jumps(void)
+{
+    if (__builtin_expect(!crn_site_defers && !__atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED),
+                         0))
+        __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
+}
 
 /* Ends the hold of a strand. Signals that have waited are delivered here. */
 static inline void crn_site_end_hold(void)
