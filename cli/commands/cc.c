@@ -310,13 +310,12 @@ static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigactio
 
 /* Returns true if the dynamic linker must search folder number `i` for a program's libraries. The
  * linker searches the run path for the C library, too, and tries fifty names in each folder: 35
- * microseconds. Below /usr it has Cairn's libraries in its cache, or finds them without a run path.
- * In a build directory, hosts/gcc has a link to the runtime, so such a program searches as many
- * folders as that of an installed Cairn. */
+ * microseconds. In a build directory, hosts/gcc has a link to the runtime, so such a program
+ * searches as many folders as that of an installed Cairn. */
 static bool is_searched(const parts *parts, size_t i, bool is_clang)
 {
     if (parts->folder_count == 1)
-        return strcmp(parts->folders[0], "/usr/lib") != 0;
+        return true;
     return i != FOLDER_RUNTIME && (i != FOLDER_ALLOC || given.kind == KIND_ALLOC) &&
            (i != FOLDER_CLANG || (is_clang && given.kind != KIND_TIME));
 }
