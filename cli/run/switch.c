@@ -61,10 +61,24 @@ static bool look(switched *at)
     return true;
 }
 
+enum { SIGNAL_NAME = 24 };
+
+/* Writes the name of the signal that switches recording: "SIGUSR2", or "signal 37". */
+static char *signal_name(const switched *at, char name[SIGNAL_NAME])
+{
+    const char *known = sigabbrev_np(at->page.signal); /* NULL for real-time signals */
+    if (known)
+        snprintf(name, SIGNAL_NAME, "SIG%s", known);
+    else
+        snprintf(name, SIGNAL_NAME, "signal %d", at->page.signal);
+    return name;
+}
+
 /* Says that the program has an action of its own for the signal. */
 static void say_taken(const switched *at, char *why, size_t size)
 {
-    snprintf(why, size, "it handles SIG%s itself", sigabbrev_np(at->page.signal));
+    char name[SIGNAL_NAME];
+    snprintf(why, size, "it handles %s itself", signal_name(at, name));
 }
 
 bool crn_run_can_switch(int process, char *why, size_t size)
@@ -99,33 +113,48 @@ static void wait_a_moment(double most_s)
         nanosleep(&time, NULL);
 }
 
+static const double patience_s = 30;
+
+/* Waits until the process has acted on the signal that switches recording on. Before that, a second
+ * one would be lost, as both are the same signal. Returns false after half a minute, or if the user
+ * has pressed Ctrl-C; true also if the process ends. */
+static bool wait_until_on(switched *at, uint32_t captures)
+{
+    double until = crn_cli_clock_s(CLOCK_MONOTONIC) + patience_s;
+    while (look(at) && at->page.state == CAIRN_PRIV_SWITCH_OFF && at->page.captures == captures) {
+        if (told || crn_cli_clock_s(CLOCK_MONOTONIC) >= until)
+            return false;
+        wait_a_moment(1);
+    }
+    return true;
+}
+
 /* Waits until the time is over, the user has pressed Ctrl-C, or the process is not recorded any
  * more. Returns false in the last case. */
 static bool wait_until_told(switched *at, uint64_t for_ns)
 {
-    crn_run_end_signals before;
     double until = crn_cli_clock_s(CLOCK_MONOTONIC) + (double)for_ns * 1e-9;
     uint32_t captures = at->page.captures;
-    told = 0;
-    crn_run_catch_end(tell, &before);
     bool there = true;
     while (there && !told && (!for_ns || crn_cli_clock_s(CLOCK_MONOTONIC) < until)) {
         wait_a_moment(for_ns ? until - crn_cli_clock_s(CLOCK_MONOTONIC) : 1);
         there = look(at) && at->page.captures == captures;
     }
-    crn_run_catch_no_end(&before);
     return there;
 }
 
-/* Waits until the capture is written. Returns false after half a minute; true also if the process
- * ends. */
+/* Waits until the capture is written. Returns false after half a minute, or if the user has pressed
+ * Ctrl-C (again); true also if the process ends. */
 static bool wait_for_capture(switched *at, uint32_t captures)
 {
-    const double most_s = 30;
-    double until = crn_cli_clock_s(CLOCK_MONOTONIC) + most_s;
-    while (look(at) && at->page.captures == captures && crn_cli_clock_s(CLOCK_MONOTONIC) < until)
+    double until = crn_cli_clock_s(CLOCK_MONOTONIC) + patience_s;
+    told = 0;
+    while (look(at) && at->page.captures == captures) {
+        if (told || crn_cli_clock_s(CLOCK_MONOTONIC) >= until)
+            return false;
         wait_a_moment(1);
-    return crn_cli_clock_s(CLOCK_MONOTONIC) < until;
+    }
+    return true;
 }
 
 /* ---- the capture ---- */
@@ -188,32 +217,49 @@ static bool turn(switched *at, char *why, size_t size)
     return !*why;
 }
 
-int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
+/* Switches recording on, waits, and switches it off. Returns an exit status of cli.h. */
+static int record(switched *at, const crn_run *run, uint64_t for_ns)
 {
-    switched at = {.process = process};
     bool talks = !run->quiet && isatty(STDERR_FILENO);
-    char why[128];
-    if (!find_page(&at) || !look(&at))
-        return fail(&at, has_ended);
-    if (at.page.state != CAIRN_PRIV_SWITCH_OFF)
-        return fail(&at, "it is recorded already");
-    uint32_t captures = at.page.captures;
-    if (!turn(&at, why, sizeof why))
-        return fail(&at, why);
+    uint32_t captures = at->page.captures;
+    char why[128], name[SIGNAL_NAME];
+    if (!turn(at, why, sizeof why))
+        return fail(at, why);
+    if (!wait_until_on(at, captures))
+        return crn_cli_fail("process %d has not acted on %s yet, and will record itself when it "
+                            "does; kill -%d %d ends that then",
+                            at->process, signal_name(at, name), at->page.signal, at->process);
     fprintf(stderr, "%s: the program records itself, with exact counts%s\n", crn_cli_name,
             !talks   ? ""
             : for_ns ? "; Ctrl-C ends it early"
                      : "; until it ends, or Ctrl-C");
-    if (wait_until_told(&at, for_ns)) {
-        bool waits = look(&at) && at.page.state == CAIRN_PRIV_SWITCH_WANTED;
-        if (!turn(&at, why, sizeof why))
-            return crn_cli_fail("process %d could not be switched off: %s", process, why);
-        if (waits)
-            return fail(&at, "none of its functions that record themselves was called; "
-                             "--outside samples it");
-        if (!wait_for_capture(&at, captures))
-            return fail(&at, "it has written no capture within 30 s");
-    }
+    if (at->page.captures != captures || !wait_until_told(at, for_ns))
+        return CRN_EXIT_OK;
+    bool waits = look(at) && at->page.state == CAIRN_PRIV_SWITCH_WANTED;
+    if (!turn(at, why, sizeof why))
+        return crn_cli_fail("process %d could not be switched off: %s", at->process, why);
+    if (waits)
+        return fail(at, "none of its functions that record themselves was called; "
+                        "--outside samples it");
+    if (!wait_for_capture(at, captures))
+        return fail(at, "it has not written its capture yet");
+    return CRN_EXIT_OK;
+}
+
+int crn_run_switch(const crn_run *run, int process, uint64_t for_ns)
+{
+    switched at = {.process = process};
+    crn_run_end_signals before;
+    if (!find_page(&at) || !look(&at))
+        return fail(&at, has_ended);
+    if (at.page.state != CAIRN_PRIV_SWITCH_OFF)
+        return fail(&at, "it is recorded already");
+    told = 0;
+    crn_run_catch_end(tell, &before);
+    int status = record(&at, run, for_ns);
+    crn_run_catch_no_end(&before);
+    if (status != CRN_EXIT_OK)
+        return status;
     if (!*at.page.path)
         return fail(&at, at.page.error ? cairn_error_text((cairn_error)at.page.error)
                                        : "it has ended without a capture");

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import run as base
@@ -109,6 +110,13 @@ def not_asked():
 def calls_until_now(begun):
     """Returns how often a server has called `serve`: it prints a dot each time, which nobody reads."""
     return struct.unpack("i", fcntl.ioctl(begun.stdout, termios.FIONREAD, b"    "))[0]
+
+
+def pending(begun, number):
+    """Returns true if the process has this signal to come."""
+    with open("/proc/%d/status" % begun.pid, encoding="utf-8") as file:
+        masks = dict(line.split(":", 1) for line in file)
+    return int(masks["ShdPnd"], 16) >> (number - 1) & 1
 
 
 def until(true):
@@ -312,6 +320,9 @@ def attached():
         begun = begin("server", **SWITCHED)
         for _ in range(2):
             before = calls_until_now(begun)
+            begun.send_signal(signal.SIGSTOP)  # it acts on no signal for longer than it is to be recorded
+            later = threading.Timer(1, begun.send_signal, [signal.SIGCONT])
+            later.start()
             said = attach(begun, "--for", "300ms", "--label", "who=me")
             assert "records itself, with exact counts" in said, said
             calls, most = calls_by_path("a.cairn"), calls_until_now(begun) - before + 1
@@ -345,9 +356,9 @@ def attached_oddly():
     assert "none of its functions" in said and not glob.glob("*.cairn"), said
     end(begun)
     begun = begin("server", **SWITCHED)
+    before = calls_until_now(begun)
     tool = subprocess.Popen([CAIRN, "attach", "-o", "a.cairn", str(begun.pid)], text=True,
                             stderr=subprocess.PIPE)
-    before = calls_until_now(begun)
     tool.stderr.readline()  # it has switched the program on
     wait_for_calls(begun, 50)
     tool.send_signal(signal.SIGINT)
@@ -355,6 +366,16 @@ def attached_oddly():
     calls, most = calls_by_path("a.cairn"), calls_until_now(begun) - before + 1
     assert 48 <= calls["serve"] <= most, (calls, most)
     tool.stderr.close()
+    begun.send_signal(signal.SIGSTOP)
+    tool = subprocess.Popen([CAIRN, "attach", "-o", "a.cairn", str(begun.pid)], text=True,
+                            stderr=subprocess.PIPE)
+    until(lambda: pending(begun, signal.SIGUSR2))
+    tool.send_signal(signal.SIGINT)
+    assert tool.wait() == 2
+    said = tool.stderr.read()
+    assert "has not acted on SIGUSR2" in said and "kill -12 %d" % begun.pid in said, said
+    tool.stderr.close()
+    begun.send_signal(signal.SIGCONT)
     end(begun)
 
 
