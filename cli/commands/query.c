@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/newest.h"
 #include "cli/common/progress.h"
@@ -25,11 +26,14 @@ static struct {
 } given;
 
 /* Returns true if the last argument is a query: it contains white space, or is empty. If the last
- * path contains some, the query must come from --file. A lone argument may be such a path. */
+ * path contains some, the query must come from --file. A lone argument is also a path if it ends as
+ * one, or is that of a file. */
 static bool is_query(const crn_list *words)
 {
     const char *word = words->list[words->count - 1];
-    return (!*word || strpbrk(word, " \t\n")) && (words->count > 1 || access(word, F_OK) != 0);
+    if (words->count == 1 && (crn_path_ends(word, ".cairn") || access(word, F_OK) == 0))
+        return false;
+    return !*word || strpbrk(word, " \t\n");
 }
 
 /* Takes the query and "-" off the words. */

@@ -7,8 +7,9 @@
 
 #include "command.h"
 
-/* Makes the newest capture of the current folder, by name and time of change, the only one of
- * `captures`, and says so on stderr. Returns false if the folder has none. */
+/* Makes the newest capture of the current folder the only one of `captures`, and names it on
+ * stderr. That is the file ending in ".cairn" that was made last, without those of forked children
+ * beside their parent's. Returns false if the folder has none. */
 bool crn_newest_capture(crn_list *captures);
 
 #endif

@@ -1,19 +1,26 @@
-# Without a capture, commands read the newest one of the folder.
-printf '>old +1 <\n' | play old.cairn
-printf '>new +1 <\n' | play new.cairn
-printf '>other +1 <\n' | play other
-cp new.cairn 'a b.cairn'
-touch -d '2020-01-01 00:00:00' old.cairn
-touch -d '2020-01-02 00:00:00' new.cairn
-touch -d '2020-01-01 00:00:00.5' 'a b.cairn'
+# Without a capture, commands read the one of the folder that was made last.
+made() {
+    sleep 0.02 # more than the file system's clock needs to tell two files apart
+    printf '>%s +1 <\n' "$1" | play "$2"
+}
+made old old.cairn
+made spaces 'a b.cairn'
+made new new.cairn
+made child new.77.cairn
+made child new.77.2.cairn
+made other other
+# As a page that is written again, where the file system knows when a file was made.
+[ "$(stat -c %W old.cairn)" -le 0 ] || touch -d '2099-01-01 00:00:00' old.cairn
 mkfifo pipe.cairn
 mkdir folder.cairn
 cairn report | grep new
 cairn query 'SELECT count(*) FROM contexts'
 cairn query 'a b.cairn' | sed -n 1p
+cairn query 'no such.cairn'
 cairn spans
-touch -d '2020-01-03 00:00:00' old.cairn
+made last new.78.9x.cairn
 cairn export --to folded -o - --metric calls
-cairn top --once | grep -c old
+made last 80.cairn
+cairn top --once | grep -c 80
 cairn top --once --pid 999999999
 cairn explain
