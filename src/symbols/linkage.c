@@ -11,18 +11,58 @@
 #include "base/search.h"
 
 enum { ENTRY_SIZE = 16, SMALL_ENTRY_SIZE = 8 }; /* bytes; .plt.got may have the smaller ones */
-enum { SECTION_MAX = 16 << 20 };                /* bytes; a larger section is one entry */
+
+/* Limits for all sections together: a hostile file may have many headers of one section. */
+enum { RELOCATIONS_MAX = 1 << 24, SLOTS_MAX = CRN_LINKAGE_MAX / SMALL_ENTRY_SIZE };
 
 /* A word of the global offset table that the dynamic linker sets to a function's address. */
 typedef struct slot {
     uint64_t address;
-    const char *name;
+    const char *name;  /* NULL: not known */
+    uint64_t resolver; /* as in crn_linkage_entry */
 } slot;
 
 typedef struct slots {
-    slot *list;
+    slot *list; /* sorted by address */
     size_t count, capacity;
+    size_t relocations; /* that were read */
 } slots;
+
+/* ---- slots ---- */
+
+/* Adds the slot of a relocation, if it is one of a function. `names`: index of the section with the
+ * symbols' names. */
+static void add_slot(slots *slots, Elf *elf, const GElf_Rela *relocation, Elf_Data *symbols,
+                     size_t names)
+{
+    GElf_Sym symbol;
+    slot slot = {.address = relocation->r_offset};
+    uint64_t type = GELF_R_TYPE(relocation->r_info);
+    if (type == R_X86_64_IRELATIVE)
+        slot.resolver = (uint64_t)relocation->r_addend;
+    else if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && symbols &&
+             gelf_getsym(symbols, (int)GELF_R_SYM(relocation->r_info), &symbol))
+        slot.name = elf_strptr(elf, names, symbol.st_name);
+    bool known = slot.resolver || (slot.name && *slot.name);
+    if (!known || slots->count == SLOTS_MAX)
+        return;
+    CRN_GROW(slots->list, slots->count, slots->capacity);
+    slots->list[slots->count++] = slot;
+}
+
+static void add_slots(slots *slots, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+{
+    GElf_Shdr symbols_header = {0};
+    Elf_Scn *symbols_section = header->sh_link ? elf_getscn(elf, header->sh_link) : NULL;
+    Elf_Data *relocations = elf_getdata(section, NULL), *symbols = NULL;
+    if (symbols_section && gelf_getshdr(symbols_section, &symbols_header))
+        symbols = elf_getdata(symbols_section, NULL);
+    GElf_Rela relocation;
+    for (int i = 0; relocations && slots->relocations < RELOCATIONS_MAX &&
+                    gelf_getrela(relocations, i, &relocation);
+         i++, slots->relocations++)
+        add_slot(slots, elf, &relocation, symbols, symbols_header.sh_link);
+}
 
 static int compare_slots(const void *left, const void *right)
 {
@@ -30,55 +70,30 @@ static int compare_slots(const void *left, const void *right)
     return CRN_ORDER(a->address, b->address);
 }
 
-/* ---- slots ---- */
-
-static void add_slots(slots *slots, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
-{
-    GElf_Shdr symbols_header;
-    Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
-    Elf_Data *relocations = elf_getdata(section, NULL);
-    Elf_Data *symbols = symbols_section ? elf_getdata(symbols_section, NULL) : NULL;
-    if (!relocations || !symbols || !gelf_getshdr(symbols_section, &symbols_header))
-        return;
-    GElf_Rela relocation;
-    for (int i = 0; gelf_getrela(relocations, i, &relocation); i++) {
-        GElf_Sym symbol;
-        uint64_t type = GELF_R_TYPE(relocation.r_info);
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
-            !gelf_getsym(symbols, (int)GELF_R_SYM(relocation.r_info), &symbol))
-            continue;
-        const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-        if (!name || !*name)
-            continue;
-        CRN_GROW(slots->list, slots->count, slots->capacity);
-        slots->list[slots->count++] = (slot){relocation.r_offset, name};
-    }
-}
-
 static slots read_slots(Elf *elf)
 {
     slots slots = {0};
     GElf_Shdr header;
     for (Elf_Scn *at = elf_nextscn(elf, NULL); at; at = elf_nextscn(elf, at))
-        if (gelf_getshdr(at, &header) && header.sh_type == SHT_RELA)
+        if (gelf_getshdr(at, &header) && header.sh_type == SHT_RELA && header.sh_flags & SHF_ALLOC)
             add_slots(&slots, elf, at, &header);
     if (slots.count)
         qsort(slots.list, slots.count, sizeof *slots.list, compare_slots);
     return slots;
 }
 
-static const char *find_slot(const slots *slots, uint64_t address)
+static slot find_slot(const slots *slots, uint64_t address)
 {
     size_t below = CRN_BELOW(slots->list, slots->count, address, address);
-    return below < slots->count && slots->list[below].address == address ? slots->list[below].name
-                                                                         : NULL;
+    bool found = below < slots->count && slots->list[below].address == address;
+    return found ? slots->list[below] : (slot){0};
 }
 
 /* ---- entries ---- */
 
-/* Sets `*slot` to the address from which an entry's jump reads its target. Returns false if the
- * entry does not begin with such a jump, as the one that calls the dynamic linker. */
-static bool decode(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
+/* Returns the address of the slot from which an entry's jump reads its target; 0 if the entry does
+ * not begin with such a jump, as the one that calls the dynamic linker. */
+static uint64_t decode(const uint8_t *code, size_t size, uint64_t address)
 {
     static const uint8_t branch_target[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
     enum { BOUNDED = 0xf2, JUMP_SIZE = 6 };                          /* bnd; jmp *offset(%rip) */
@@ -88,11 +103,10 @@ static bool decode(const uint8_t *code, size_t size, uint64_t address, uint64_t 
     if (at < size && code[at] == BOUNDED)
         at++;
     if (size - at < JUMP_SIZE || code[at] != 0xff || code[at + 1] != 0x25)
-        return false;
+        return 0;
     int32_t offset;
     memcpy(&offset, code + at + 2, sizeof offset);
-    *slot = address + at + JUMP_SIZE + (uint64_t)(int64_t)offset;
-    return true;
+    return address + at + JUMP_SIZE + (uint64_t)(int64_t)offset;
 }
 
 static void add_entry(crn_linkage *linkage, size_t *capacity, crn_linkage_entry entry)
@@ -101,16 +115,22 @@ static void add_entry(crn_linkage *linkage, size_t *capacity, crn_linkage_entry 
     linkage->entries[linkage->count++] = entry;
 }
 
-static void add_entries(crn_linkage *linkage, size_t *capacity, const slots *slots,
-                        const GElf_Shdr *header, const Elf_Data *data)
+/* Adds the entries of a section of the table. */
+static void add_section(crn_linkage *linkage, size_t *capacity, const slots *slots,
+                        Elf_Scn *section, const GElf_Shdr *header)
 {
     size_t step = header->sh_entsize == SMALL_ENTRY_SIZE ? SMALL_ENTRY_SIZE : ENTRY_SIZE;
+    const Elf_Data *data = slots->count ? elf_rawdata(section, NULL) : NULL;
+    if (!data || !data->d_buf) {
+        uint64_t high = header->sh_addr + header->sh_size;
+        add_entry(linkage, capacity, (crn_linkage_entry){header->sh_addr, high, NULL, 0});
+        return;
+    }
     for (size_t at = 0; at < data->d_size; at += step) {
         size_t size = data->d_size - at < step ? data->d_size - at : step;
-        uint64_t low = header->sh_addr + at, slot;
-        bool jumps = decode((const uint8_t *)data->d_buf + at, size, low, &slot);
-        add_entry(linkage, capacity,
-                  (crn_linkage_entry){low, low + size, jumps ? find_slot(slots, slot) : NULL});
+        uint64_t low = header->sh_addr + at;
+        slot its = find_slot(slots, decode((const uint8_t *)data->d_buf + at, size, low));
+        add_entry(linkage, capacity, (crn_linkage_entry){low, low + size, its.name, its.resolver});
     }
 }
 
@@ -123,25 +143,20 @@ static int compare_entries(const void *left, const void *right)
 crn_linkage crn_linkage_make(Elf *elf)
 {
     crn_linkage linkage = {0};
-    size_t names, capacity = 0;
+    size_t names, capacity = 0, left = CRN_LINKAGE_MAX;
     GElf_Ehdr file;
     GElf_Shdr header;
     if (elf_getshdrstrndx(elf, &names) != 0 || !gelf_getehdr(elf, &file))
         return linkage;
-    bool decodes = file.e_machine == EM_X86_64;
-    slots slots = decodes ? read_slots(elf) : (struct slots){0};
+    slots slots = file.e_machine == EM_X86_64 ? read_slots(elf) : (struct slots){0};
     for (Elf_Scn *at = elf_nextscn(elf, NULL); at; at = elf_nextscn(elf, at)) {
         const char *name =
             gelf_getshdr(at, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (!name || strncmp(name, ".plt", 4) != 0 || header.sh_type != SHT_PROGBITS)
+        if (!name || strncmp(name, ".plt", 4) != 0 || header.sh_type != SHT_PROGBITS ||
+            !(header.sh_flags & SHF_ALLOC) || header.sh_size > left)
             continue;
-        bool fits = decodes && header.sh_size <= SECTION_MAX;
-        const Elf_Data *data = fits ? elf_rawdata(at, NULL) : NULL;
-        if (data && data->d_buf)
-            add_entries(&linkage, &capacity, &slots, &header, data);
-        else
-            add_entry(&linkage, &capacity,
-                      (crn_linkage_entry){header.sh_addr, header.sh_addr + header.sh_size, NULL});
+        left -= header.sh_size;
+        add_section(&linkage, &capacity, &slots, at, &header);
     }
     if (linkage.count)
         qsort(linkage.entries, linkage.count, sizeof *linkage.entries, compare_entries);

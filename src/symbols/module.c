@@ -206,10 +206,13 @@ static void put_linkage(crn_module_file *file, const crn_linkage_entry *entry, c
                         crn_module_put *put, void *data)
 {
     static const char suffix[] = "@plt";
-    uint64_t number, key = (uint64_t)(uintptr_t)(entry->name ? (const void *)entry : suffix);
+    const crn_symbol *own =
+        entry->resolver ? find_symbol(file, entry->resolver + file->bias) : NULL;
+    const char *name = own ? own->name : entry->name;
+    uint64_t number, key = (uint64_t)(uintptr_t)(name ? (const void *)entry : suffix);
     bool first = is_new(file, key, &number);
-    if (first && entry->name) {
-        crn_demangle(entry->name, frame->name);
+    if (first && name) {
+        crn_demangle(name, frame->name);
         size_t length = strnlen(frame->name, sizeof frame->name - sizeof suffix);
         memcpy(frame->name + length, suffix, sizeof suffix);
     } else if (first) {
