@@ -20,11 +20,6 @@ uint32_t crn_site_period;
 void (*crn_site_follow_period)(void);
 bool crn_site_defers;
 
-void crn_site_block_when_held(void)
-{
-    __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
-}
-
 /* From where `busy` is set, signals wait. So there it reads the strand, which a handler that
  * followed the end of a period may have taken away, and looks once more for that end: a handler
  * that ran before may have been entered in the period, and not left in it. What the handler has

@@ -140,12 +140,15 @@ void crn_site_install(int number, const struct sigaction *action, uint32_t *repl
  * that signals wait while a strand is held. */
 bool crn_site_defers_signals(void);
 
-/* Makes crn_site_hold block signals from now on: for asynchronous cancellation, and for programs
- * that call setjmp but whose signals are not deferred. Thread: any. */
-void crn_site_block_when_held(void);
-
 /* True if signals wait while a strand is held (signals.c). Set before main. */
 extern bool crn_site_defers __attribute__((visibility("hidden")));
+
+/* Makes crn_site_hold block signals from now on: for asynchronous cancellation, and for programs
+ * that call setjmp but whose signals are not deferred. Thread: any. */
+static inline void crn_site_block_when_held(void)
+{
+    __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
+}
 
 /* Notes that the program calls setjmp: then signal handlers may jump. Calls nothing, so that
  * callers need not save registers. */
@@ -153,7 +156,7 @@ static inline void crn_site_expect_jumps(void)
 {
     if (__builtin_expect(!crn_site_defers && !__atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED),
                          0))
-        __atomic_store_n(&crn_site_blocks, true, __ATOMIC_RELAXED);
+        crn_site_block_when_held();
 }
 
 /* Ends the hold of a strand. Signals that have waited are delivered here. */

@@ -414,14 +414,14 @@ static bool first_has_ended(int *status)
 bool crn_sample_threads_are_gone(int *status)
 {
     pid_t first = getpid();
-    bool found = false;
+    bool has_first = false;
     for (size_t i = 0; i < thread_count; i++) {
         pid_t tid = threads[i]->tid;
         if (tid && tid != first && !threads[i]->own)
             return false;
-        found |= tid == first;
+        has_first |= tid == first;
     }
-    return found && first_has_ended(status);
+    return has_first && first_has_ended(status);
 }
 
 void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t now),

@@ -3,8 +3,9 @@
 
 #include <dlfcn.h>
 
-/* Returns true if `found`, the function of that name, is the C library's. Looks for the loaded
- * object at its address, which takes less time than a second search by name. */
+/* Returns true if `found`, the function of that name, is the C library's. First looks for the
+ * loaded object at its address, which takes less time than a second search by name. The C library
+ * may also give functions of other objects, such as the kernel's (time). */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
@@ -12,9 +13,9 @@ extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 static bool is_of(void *library, const char *name, void *found)
 {
     struct dl_find_object object;
-    if (!_dl_find_object || !found)
-        return dlsym(library, name) == found;
-    return _dl_find_object(found, &object) == 0 && object.dlfo_link_map == library;
+    return (_dl_find_object && found && _dl_find_object(found, &object) == 0 &&
+            object.dlfo_link_map == library) ||
+           dlsym(library, name) == found;
 }
 
 #else
