@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
@@ -24,9 +25,9 @@ CAPTURE = os.path.join(WORK, "out.cairn")
 TICK = 4e6  # ns, at most, between two of the kernel's
 
 
-def record(program, *arguments, stdin=subprocess.DEVNULL):
+def record(program, *arguments):
     """Returns the lines that the program prints."""
-    done = subprocess.run([CAIRN, "run", "-o", CAPTURE, program, *arguments], text=True, stdin=stdin,
+    done = subprocess.run([CAIRN, "run", "-o", CAPTURE, program, *arguments], text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=True)
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout.splitlines()
@@ -103,12 +104,17 @@ def _():
 def _():
     script = os.path.join(WORK, "embedded.lua")
     with open(script, "w", encoding="utf-8") as file:
-        file.write("local function wait() io.read('l') end\n"
+        file.write("local function wait() print('waits') io.stdout:flush() io.read('l') end\n"
                    "local co = coroutine.wrap(function() wait() end)\nwait() co()\n")
     for program in sys.argv[4:]:
-        pause = subprocess.Popen(["sh", "-c", "sleep 0.5; echo; sleep 0.5; echo"], stdout=subprocess.PIPE)
-        record(os.path.abspath(program), script, stdin=pause.stdout)
-        pause.wait()
+        with subprocess.Popen([CAIRN, "run", "-o", CAPTURE, os.path.abspath(program), script], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for _ in range(2):
+                same(process.stdout.readline(), "waits\n", "what it prints")
+                time.sleep(0.5)
+                process.stdin.write("\n")
+                process.stdin.flush()
+        same(process.returncode, 0, "exit status")
         waits = [[name for name, file, _ in blocks if file == script] for blocks, cost in paths("wall")
                  if cost > 2e8]
         same(sorted(waits), [["main chunk of embedded.lua", "function <embedded.lua:2>", "wait"],
