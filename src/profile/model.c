@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "profile/freeze.h"
 
 static const char *intern(crn_profile *profile, const char *text)
@@ -132,6 +133,7 @@ void crn_warn_of(crn_profile *profile, const char *format, va_list arguments)
     va_end(again);
     char *text = crn_calloc(size, 1);
     vsnprintf(text, size, format, arguments);
+    crn_text_make_safe(text); /* may quote a note of a capture */
     profile->warnings =
         crn_realloc(profile->warnings, profile->warning_count + 1, sizeof *profile->warnings);
     profile->warnings[profile->warning_count++] = text;

@@ -234,6 +234,18 @@ static void a_path_a_million_long(void **state)
     crn_profile_free(profile);
 }
 
+/* A warning may quote a note of a hostile capture. */
+static void a_warning_is_one_line_without_control_characters(void **state)
+{
+    (void)state;
+    crn_profile_builder *builder = crn_profile_builder_new();
+    crn_profile_builder_warn(builder, "the program first %s", "left\n\x1b[2Jtotal");
+    crn_profile *profile = crn_profile_builder_end(builder);
+    assert_int_equal(profile->warning_count, 1);
+    assert_string_equal(profile->warnings[0], "the program first left??[2Jtotal");
+    crn_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +256,7 @@ int main(void)
         cmocka_unit_test(redaction_changes_names_and_nothing_else),
         cmocka_unit_test(redaction_never_joins_two_blocks),
         cmocka_unit_test(a_path_a_million_long),
+        cmocka_unit_test(a_warning_is_one_line_without_control_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
