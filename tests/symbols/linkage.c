@@ -15,7 +15,7 @@ static int increment(int number)
 }
 
 /* Chooses the function that linkage_chosen is. */
-static int (*choose(void))(int)
+__attribute__((used)) static int (*choose(void))(int)
 {
     return increment;
 }
