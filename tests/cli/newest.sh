@@ -21,6 +21,6 @@ cairn spans
 made last new.78.9x.cairn
 cairn export --to folded -o - --metric calls
 made last 80.cairn
-cairn top --once | grep -c 80
+cairn top --once | grep -o '^80\.cairn  ended'
 cairn top --once --pid 999999999
 cairn explain
