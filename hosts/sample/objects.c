@@ -23,7 +23,7 @@ static bool can_read(crn_words *words, uintptr_t address)
 {
     enum { NO_OPERATION = -1 };
     uintptr_t page = address & ~(uintptr_t)(CRN_UNWIND_PAGE - 1);
-    if (page == words->readable)
+    if (words->readable && page == words->readable)
         return true;
     int saved = errno;
     syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, sizeof(uint64_t));

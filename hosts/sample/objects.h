@@ -17,7 +17,7 @@
 typedef struct crn_words {
     pid_t thread;
     bool own;           /* it is the calling thread */
-    uintptr_t readable; /* address of a page that the calling thread can read */
+    uintptr_t readable; /* address of a page that the calling thread can read; 0: none is known */
 } crn_words;
 
 /* Returns a word of the structures of the walk's thread; 0 if it cannot be read. */
