@@ -23,7 +23,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { THREADS_MOST = 1 << 16, FILES_MOST = 1 << 18 };
+enum { THREADS_MOST = 1 << 16, FILES_MOST = 1 << 18, ABSENT = -2 };
 
 #define NEVER UINT64_MAX
 
@@ -37,11 +37,14 @@ static struct {
     int stays_below; /* files with a lower number stay open: 0 unless the collector has a table of
                         descriptors of its own */
     nlink_t links;   /* of the folder at the last scan: the number of threads plus 2 */
+    int newest_file; /* ns_last_pid; -1: to be opened; ABSENT: the kernel has no such file */
+    int newest;      /* the newest task's number at the last scan; 0: not known */
+    bool has_new;    /* the last scan found threads that were not known */
     uint64_t at;     /* of the last scan, ns */
     uint64_t took;   /* the last scan, ns */
     uint64_t period; /* of processor time between two samples of a thread, ns */
     bool traced;     /* at the first scan: threads get no timers */
-} tasks = {.folder = -1};
+} tasks = {.folder = -1, .newest_file = -1};
 
 /* Returns the kernel's number for the processor clock of a thread of the process. */
 static clockid_t clock_of(pid_t tid)
@@ -201,6 +204,7 @@ static bool is_own(const crn_sampled *thread)
 static void thread_begin(cairn_profile *profile, pid_t tid)
 {
     crn_sampled *thread = thread_new();
+    tasks.has_new = true;
     if (!thread)
         return;
     thread->tid = tid;
@@ -302,7 +306,8 @@ typedef struct entry {
 
 void crn_sample_threads_begin(uint64_t period_ns, bool files_are_own)
 {
-    tasks.folder = -1;
+    tasks.folder = tasks.newest_file = -1;
+    tasks.newest = 0;
     struct rlimit limit = {0};
     if (!files_are_own || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         limit.rlim_cur = 0;
@@ -341,26 +346,49 @@ void crn_sample_thread_close(crn_sampled *thread)
     file_close(&thread->call_file);
 }
 
+/* Returns the number that the kernel gave to the newest task, which may be another process's; 0 if
+ * it does not say. The file needs a kernel with CONFIG_CHECKPOINT_RESTORE. */
+static int newest_task(void)
+{
+    char text[16];
+    if (tasks.newest_file == -1)
+        tasks.newest_file = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+    if (tasks.newest_file < 0)
+        tasks.newest_file = ABSENT;
+    ssize_t got =
+        tasks.newest_file == ABSENT ? 0 : pread(tasks.newest_file, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    if (tasks.newest_file >= tasks.stays_below)
+        file_close(&tasks.newest_file);
+    return atoi(text);
+}
+
 /* Returns true if the list of threads has to be read, which takes some time if there are many: if
- * their number has changed, and now and then, as one may have begun when another ended. */
-static bool scan_is_due(uint64_t now)
+ * their number has changed, or one may have begun when another ended. Where many tasks begin, the
+ * list of many threads is read only now and then. Threads that were new are read again, for their
+ * names. */
+static bool scan_is_due(uint64_t now, int newest)
 {
     enum {
-        FEW = 64, /* threads, up to which each round scans */
+        FEW = 64, /* threads, up to which a scan does not wait */
         SCAN_NS = 50000000,
         SHARE = 400 /* a scan is due after 400 times the duration of the last one */
     };
     struct stat status = {0};
     uint64_t since = now - tasks.at;
     bool same = fstat(tasks.folder, &status) == 0 && status.st_nlink == tasks.links;
+    bool none_began = newest && newest == tasks.newest && !tasks.has_new;
     tasks.links = status.st_nlink;
-    return !same || tasks.links <= FEW || (since >= SCAN_NS && since >= SHARE * tasks.took);
+    if (!same)
+        return true;
+    return !none_began && (tasks.links <= FEW || (since >= SCAN_NS && since >= SHARE * tasks.took));
 }
 
 static void scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 {
     char buffer[4096];
     pid_t own = gettid();
+    tasks.has_new = false;
     for (size_t i = 0; i < thread_count; i++)
         threads[i]->seen = false;
     lseek(tasks.folder, 0, SEEK_SET);
@@ -384,8 +412,10 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*finish)(crn_sampled 
     if (tasks.folder < 0)
         tasks.folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tasks.folder < 0)
-        return; /* a chroot without /proc: the threads that are known go on */
-    if (scan_is_due(now)) {
+        return;                 /* a chroot without /proc: the threads that are known go on */
+    int newest = newest_task(); /* before the scan: the next one sees what begins meanwhile */
+    if (scan_is_due(now, newest)) {
+        tasks.newest = newest;
         scan(profile, finish);
         tasks.at = now;
         tasks.took = crn_sample_clock(CLOCK_MONOTONIC) - now;

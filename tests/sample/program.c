@@ -3,8 +3,8 @@
  * A program whose split of time is known: each part does a given number of equal pieces of work,
  * reached in another way. It knows nothing of Cairn.
  *
- * usage: program split | sleep | waits | signals | threads | forks | faults | stopped | tree
- * COMMAND...
+ * usage: program split | sleep | waits | signals | threads | relays | forks | faults | stopped |
+ * tree COMMAND...
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -278,6 +279,8 @@ static void signals(void)
 
 /* ---- threads and forks ---- */
 
+static sem_t relay_done;
+
 static void *short_lived(void *data)
 {
     (void)data;
@@ -295,6 +298,33 @@ static void threads(void)
             usleep(2000);
     }
     work(5);
+}
+
+/* Each thread works and starts the next one, then ends, so that their number stays the same. */
+static void *relay(void *data)
+{
+    pthread_attr_t detached;
+    int left = *(int *)data - 1;
+    work(12);
+    *(int *)data = left;
+    if (left <= 0) {
+        sem_post(&relay_done);
+        return NULL;
+    }
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_create(&(pthread_t){0}, &detached, relay, data);
+    pthread_attr_destroy(&detached);
+    return NULL;
+}
+
+static void relays(void)
+{
+    int threads = 10;
+    sem_init(&relay_done, 0, 0);
+    relay(&threads); /* by this thread first */
+    while (sem_wait(&relay_done) != 0) {
+    }
 }
 
 static void *forker(void *data)
@@ -357,9 +387,9 @@ static void leave(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} parts[] = {{"split", split},     {"sleep", sleepers},  {"waits", waits},
-             {"signals", signals}, {"threads", threads}, {"forks", forks},
-             {"leave", leave},     {"faults", faults},   {"stopped", stopped}};
+} parts[] = {{"split", split},     {"sleep", sleepers}, {"waits", waits}, {"signals", signals},
+             {"threads", threads}, {"forks", forks},    {"leave", leave}, {"faults", faults},
+             {"stopped", stopped}, {"relays", relays}};
 
 /* Usage: PROGRAM PART [until-told]; told by the end of standard input, it runs once more. */
 int main(int argc, char **argv)

@@ -276,6 +276,14 @@ def _():
     assert share(report, "cpu", "main") > 0.2
 
 
+@case("a thread that begins when another ends is found")
+def _():
+    output, status, report = sampled(PROGRAM, "relays")
+    same((output, status), ("done\n", 7), "output and status")
+    # Ten threads use 60 ms each. What the last looks miss of each is less than half.
+    assert costs(report, "cpu", "work") > 300e6, report["flat"]
+
+
 @case("forks in threads: nothing hangs, each child is in the report")
 def _():
     output, status, report = sampled(PROGRAM, "forks")
