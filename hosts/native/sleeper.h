@@ -6,6 +6,7 @@
 #define CRN_NATIVE_SLEEPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "unwind/unwind.h"
@@ -17,6 +18,14 @@ typedef struct crn_sleeper {
 } crn_sleeper;
 
 enum { CRN_SLEEPER_TEXT = 256 /* bytes */ };
+
+/* Returns true if a thread that used so much processor time ran for nearly all of a gap (both in
+ * ns). Such a thread is not looked up in /proc. */
+static inline bool crn_ran_throughout(uint64_t used, uint64_t gap)
+{
+    enum { NEARLY = 64 };
+    return used + gap / NEARLY >= gap;
+}
 
 /* Reads where a thread sleeps. Returns false if it runs or has ended. */
 bool crn_sleeper_find(pid_t process, pid_t thread, crn_sleeper *sleeper);

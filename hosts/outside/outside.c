@@ -428,6 +428,7 @@ static void look(crn_target *target, void *data)
         return;
     }
     bool used = run != target->run, ran = used || !target->blocked;
+    bool throughout = crn_ran_throughout(run - target->run, gap);
     uint64_t waited = ready > target->ready ? ready - target->ready : 0;
     target->run = run;
     target->ready = ready;
@@ -438,7 +439,7 @@ static void look(crn_target *target, void *data)
     }
     uint64_t rest = ran && target->path.length ? gap - gap / 2 : gap;
     if (ran)
-        target->blocked = find_sleeper(outside, target);
+        target->blocked = !throughout && find_sleeper(outside, target);
     if (target->path.length) {
         (ran ? charge_wall : charge_sleep)(outside, target, rest);
         charge_ready(outside, target, waited);

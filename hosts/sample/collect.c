@@ -20,8 +20,7 @@
 #define MICROSECOND 1000.0
 
 enum {
-    LOOK_SLEEPER = 8, /* a thread that sleeps on is looked at after an eighth of its sleep */
-    NEARLY = 64 /* a thread that ran for all of a gap but 1/NEARLY is not looked up in /proc */
+    LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth of its sleep */
 };
 
 static struct {
@@ -202,7 +201,7 @@ void crn_sample_look(crn_sampled *thread, uint64_t now)
     uint64_t used = cpu - turn->cpu;
     bool ends = thread->tid == crn_sample_ending_thread;
     bool ran = !ends && (used || !turn->blocked);
-    bool all_the_time = used + gap / NEARLY >= gap;
+    bool all_the_time = crn_ran_throughout(used, gap);
     uint64_t ready = used && !all_the_time ? find_ready(thread) : 0;
     counts.busy |= used != 0;
     turn->cpu = cpu;
