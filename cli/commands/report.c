@@ -90,6 +90,11 @@ static const crn_option options[] = {
              "indented. \"\xe2\x86\xba 99\" says that 99 calls came back to the context along a "
              "cycle: recursion.",
      .flag = &given.tree},
+    {"chains", .help = "Show every context of a chain in the tree",
+     .more = "A chain is a row of contexts of which each has one callee in the table, and none but "
+             "the last has a cost of its own. Without this option three or more contexts between "
+             "its ends are counted, not shown.",
+     .flag = &given.chains},
     {"callers", .argument = "BLOCK", .help = "Callers of a function", .set = focus_callers},
     {"callees", .argument = "BLOCK", .help = "Callees of a function", .set = focus_callees},
     {"focus", 'f', .argument = "A[,B...]",

@@ -98,6 +98,8 @@ void crn_row_blank(FILE *out, crn_row *row); /* leaves the remaining cells empty
  * short, omits the parents. */
 void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_info *block,
                    const char *suffix);
+/* Ends a row without figures: `prefix`, and a remark in place of a block. */
+void crn_row_remark(FILE *out, crn_row *row, const char *prefix, const char *text);
 
 /* Widens table->name_width for a block to be shown. */
 void crn_table_measure(crn_table *table, const char *prefix, const crn_block_info *block,

@@ -123,3 +123,13 @@ void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_
         print_place(out, table, place, printed);
     putc('\n', out);
 }
+
+void crn_row_remark(FILE *out, crn_row *row, const char *prefix, const char *text)
+{
+    crn_row_blank(out, row);
+    fprintf(out, "%*s", CRN_TABLE_MARGIN, "");
+    crn_terminal_text(out, prefix, 0, false);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out, "%s\n", text);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+}

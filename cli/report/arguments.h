@@ -19,7 +19,7 @@ typedef struct crn_report_arguments {
     int sort;         /* crn_sort */
     double threshold; /* as a fraction of 1; below 0: not given */
     long top;         /* below 0: not given */
-    bool flat, tree, stack, zero, dot, before, after, json, no_summary, strict;
+    bool flat, tree, chains, stack, zero, dot, before, after, json, no_summary, strict;
 } crn_report_arguments;
 
 /* Names of crn_sort; NULL-terminated. */

@@ -193,6 +193,7 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
     report->collector = collector_of(arguments);
     report->title = arguments->title;
     report->gray = arguments->gray;
+    report->chains = arguments->chains;
 }
 
 /* Returns the metric of small calls if it gets a column of its own. Returns 0 if there are none, or

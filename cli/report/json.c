@@ -269,7 +269,7 @@ static void write_context(FILE *out, tree_writer *writer, uint32_t c)
 
 static void write_tree(FILE *out, const crn_report *report)
 {
-    crn_tree_view view = crn_tree_view_make(report);
+    crn_tree_view view = crn_tree_view_make(report, true);
     char *utf8 = crn_text_copy(report->profile->metrics[report->metrics[0]].name, false);
     tree_writer writer = {report, &view, json_text(json_string(utf8)),
                           crn_calloc(view.profile->block_count, sizeof *writer.blocks)};

@@ -38,6 +38,7 @@ typedef struct crn_report {
     crn_sort sort;
     uint32_t top;       /* limit on rows of each part; 0: none */
     double threshold;   /* smallest share to show, 0 to 1 */
+    bool chains;        /* the tree view shows all contexts of chains */
     bool before, after; /* for a sequence: show its callers, its callees */
     bool focused;       /* `focus` is set */
     crn_sequence focus;
@@ -146,7 +147,8 @@ typedef struct crn_tree_view {
     crn_tree tree;
 } crn_tree_view;
 
-crn_tree_view crn_tree_view_make(const crn_report *report);
+/* `chains`: each context of a chain has a row (crn_tree_options). */
+crn_tree_view crn_tree_view_make(const crn_report *report, bool chains);
 void crn_tree_view_free(crn_tree_view *view);
 
 crn_flat crn_flat_make(const crn_report *report);

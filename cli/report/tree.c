@@ -9,8 +9,9 @@
 #include "cli/common/terminal.h"
 #include "report.h"
 
-/* Levels deeper than LEVELS_DRAWN are counted, not drawn. */
-enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
+/* Levels deeper than LEVELS_DRAWN are counted, not drawn. Chains with CHAIN or more contexts
+ * between their ends are shortened. */
+enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256, CHAIN = 3 };
 
 /* Draws the lines before a row. `open`, by level: more siblings follow. */
 static void draw_prefix(char prefix[PREFIX_SIZE], const crn_tree_row *row, const uint8_t *open)
@@ -49,7 +50,7 @@ static uint64_t *kept_values(const crn_tree_view *view, uint32_t metric)
     return values;
 }
 
-crn_tree_view crn_tree_view_make(const crn_report *report)
+crn_tree_view crn_tree_view_make(const crn_report *report, bool chains)
 {
     crn_tree_view view = {.profile = report->profile};
     view.kept = crn_sequence_select(report->profile, NULL, report->drops, report->drop_count);
@@ -62,11 +63,16 @@ crn_tree_view crn_tree_view_make(const crn_report *report)
         crn_free(view.kept);
         view.kept = NULL;
     }
-    view.tree = crn_tree_make(view.profile, &(crn_tree_options){report->metrics[0], view.kept,
-                                                                report->threshold, report->top});
     view.cycles = crn_cycle_calls(view.profile);
     view.calls = view.upside_down ? crn_totals(view.profile, CRN_METRIC_CALLS, NULL)
                                   : kept_values(&view, CRN_METRIC_CALLS);
+    bool whole = chains || view.upside_down;
+    view.tree = crn_tree_make(view.profile, &(crn_tree_options){.metric = report->metrics[0],
+                                                                .kept = view.kept,
+                                                                .threshold = report->threshold,
+                                                                .top = report->top,
+                                                                .chain = whole ? 0 : CHAIN,
+                                                                .calls = view.calls});
     return view;
 }
 
@@ -95,10 +101,21 @@ static void print_row(FILE *out, const crn_report *report, const crn_tree_view *
     crn_row_block(out, &row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
-/* Returns the block of the parent's row, which the row's name need not repeat; 0: none. */
-static uint32_t below(const crn_tree_view *view, uint32_t context)
+/* Prints "(9 between)" in place of the chain's contexts above the row. */
+static void print_between(FILE *out, const crn_table *table, const char *prefix,
+                          const crn_tree_row *row)
 {
-    return context ? view->profile->block[view->profile->parent[context]] : 0;
+    char text[64];
+    snprintf(text, sizeof text, "(%u between)", row->between);
+    crn_row line = crn_row_begin(table);
+    crn_row_remark(out, &line, prefix, text);
+}
+
+/* Returns the block of the parent's row, which the row's name need not repeat; 0: none. */
+static uint32_t below(const crn_tree_view *view, const crn_tree_row *row)
+{
+    bool has = row->context && !row->between;
+    return has ? view->profile->block[view->profile->parent[row->context]] : 0;
 }
 
 static void print_rows(FILE *out, const crn_report *report, const crn_tree_view *view,
@@ -115,7 +132,9 @@ static void print_rows(FILE *out, const crn_report *report, const crn_tree_view 
                 open[row->level] = !row->last;
             draw_prefix(prefix, row, open);
             draw_suffix(suffix, view->cycles[row->context]);
-            table->within = below(view, row->context);
+            table->within = below(view, row);
+            if (pass == 1 && row->between)
+                print_between(out, table, prefix, row);
             if (pass == 0)
                 crn_table_measure(table, prefix,
                                   &view->profile->blocks[view->profile->block[row->context]],
@@ -127,23 +146,35 @@ static void print_rows(FILE *out, const crn_report *report, const crn_tree_view 
     crn_free(open);
 }
 
-static void print_rest(FILE *out, const crn_report *report, const crn_tree_view *view)
+static void print_hidden(FILE *out, const crn_report *report, const crn_tree_view *view)
 {
     const crn_tree *tree = &view->tree;
-    if (!tree->hidden)
-        return;
     uint64_t total = tree->totals[0];
-    crn_terminal_style(out, CRN_STYLE_DIM);
     char hidden[CRN_FIGURE_SIZE];
     fprintf(out, "%s more context%s", crn_figure_alone(hidden, "", tree->hidden),
             tree->hidden == 1 ? "" : "s");
-    if (report->threshold > 0)
+    if (report->threshold > 0 && !tree->cut)
         fprintf(out, " below %g %%", 100 * report->threshold);
     if (!view->upside_down)
         crn_terminal_format(out, ", with %.1f %% of self %s in all",
                             crn_percent(total > tree->shown ? total - tree->shown : 0, total),
                             report->profile->metrics[report->metrics[0]].name);
-    fprintf(out, ": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
+    fprintf(out, ": %s%s shows all\n",
+            report->threshold > 0 || !tree->cut ? "--threshold 0" : "--top 0",
+            report->threshold > 0 && report->top ? " --top 0" : "");
+}
+
+static void print_rest(FILE *out, const crn_report *report, const crn_tree_view *view)
+{
+    if (!view->tree.between && !view->tree.hidden)
+        return;
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    if (view->tree.between)
+        fputs("between: contexts without a cost of their own, with one callee in the table; "
+              "--chains shows them\n",
+              out);
+    if (view->tree.hidden)
+        print_hidden(out, report, view);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
@@ -173,7 +204,7 @@ static bool any_uncertain(const crn_report *report, const crn_tree_view *view, b
 
 void crn_report_tree(FILE *out, const crn_report *report)
 {
-    crn_tree_view view = crn_tree_view_make(report);
+    crn_tree_view view = crn_tree_view_make(report, report->chains);
     crn_table table = {.profile = view.profile};
     crn_report_column(&table, report, "total", 0, view.tree.totals[0],
                       any_uncertain(report, &view, true));

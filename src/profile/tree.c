@@ -9,7 +9,9 @@
 
 typedef struct candidate {
     uint64_t total;
-    uint32_t context, parent;
+    uint32_t context;
+    uint32_t parent;  /* its context, or that of the chain's first row */
+    uint32_t between; /* contexts between the two */
 } candidate;
 
 static int compare_contexts(const candidate *a, const candidate *b)
@@ -41,6 +43,64 @@ static uint8_t *reach_of(const crn_profile *profile, const uint8_t *kept)
     return reach;
 }
 
+/* ---- chains ---- */
+
+static bool has_own_cost(const crn_profile *profile, const crn_tree_options *options,
+                         uint32_t context)
+{
+    return (!options->kept || options->kept[context]) &&
+           crn_self(profile, options->metric, context) > 0;
+}
+
+/* Returns, by context, the number of its place among those between the ends of a chain; 0 for all
+ * others. `chosen` is sorted by context. */
+static uint32_t *number_chains(const crn_profile *profile, const crn_tree_options *options,
+                               const candidate *chosen, uint32_t count)
+{
+    uint32_t *number = crn_calloc(profile->context_count, sizeof *number);
+    uint32_t *children = crn_calloc(profile->context_count, sizeof *children);
+    for (uint32_t i = 0; i < count; i++)
+        children[chosen[i].parent]++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t c = chosen[i].context, parent = chosen[i].parent;
+        bool between = parent && children[parent] == 1 && children[c] == 1 &&
+                       !has_own_cost(profile, options, parent) &&
+                       !has_own_cost(profile, options, c) &&
+                       (!options->calls || options->calls[c] == options->calls[parent]);
+        number[c] = between ? number[parent] + 1 : 0;
+    }
+    crn_free(children);
+    return number;
+}
+
+/* Takes out those between the ends of long chains; each last one is then the first one's child. */
+static void shorten_chains(const crn_profile *profile, const crn_tree_options *options,
+                           candidate *chosen, uint32_t *count)
+{
+    uint32_t *number = number_chains(profile, options, chosen, *count);
+    uint8_t *out = crn_calloc(profile->context_count, sizeof *out);
+    for (uint32_t i = 0; i < *count; i++) {
+        candidate *last = &chosen[i];
+        uint32_t between = number[last->context] ? 0 : number[last->parent];
+        if (between < options->chain)
+            continue;
+        last->between = between;
+        for (; between; between--) {
+            out[last->parent] = 1;
+            last->parent = profile->parent[last->parent];
+        }
+    }
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (!out[chosen[i].context])
+            chosen[left++] = chosen[i];
+    *count = left;
+    crn_free(out);
+    crn_free(number);
+}
+
+/* ---- rows ---- */
+
 /* Chooses the contexts to show, without the root, grouped by parent. */
 static candidate *choose(crn_tree *tree, const crn_profile *profile,
                          const crn_tree_options *options, uint32_t *count)
@@ -57,10 +117,13 @@ static candidate *choose(crn_tree *tree, const crn_profile *profile,
         if ((double)tree->totals[c] < least)
             continue;
         CRN_GROW(chosen, *count, capacity);
-        chosen[(*count)++] = (candidate){tree->totals[c], c, profile->parent[c]};
+        chosen[(*count)++] = (candidate){tree->totals[c], c, profile->parent[c], 0};
     }
     crn_free(reach);
+    if (options->chain)
+        shorten_chains(profile, options, chosen, count);
     if (options->top && *count > options->top - 1) {
+        tree->cut = true;
         qsort(chosen, *count, sizeof *chosen, compare_totals);
         *count = options->top - 1;
     }
@@ -89,7 +152,8 @@ static void lay_out(crn_tree *tree, const candidate *chosen, uint32_t count, con
         bool only = is_first && last;
         uint32_t above = height > 1 ? levels[height - 2] : 0;
         crn_tree_row *row = &tree->rows[tree->count++];
-        *row = (crn_tree_row){here->context, above + !only, last, only};
+        *row = (crn_tree_row){here->context, above + !only, last, only, here->between};
+        tree->between += here->between;
         if (tree->levels <= row->level)
             tree->levels = row->level + 1;
         levels[height - 1] = row->level;
@@ -117,6 +181,7 @@ crn_tree crn_tree_make(const crn_profile *profile, const crn_tree_options *optio
         first[chosen[i].parent] = i + 1;
     tree.rows = crn_calloc((size_t)count + 1, sizeof *tree.rows);
     lay_out(&tree, chosen, count, first);
+    tree.hidden -= tree.between;
     for (uint32_t i = 0; i < tree.count; i++)
         if (!options->kept || options->kept[tree.rows[i].context])
             tree.shown += crn_self(profile, options->metric, tree.rows[i].context);

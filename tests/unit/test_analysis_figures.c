@@ -143,7 +143,10 @@ static void trees_show_the_costliest_contexts(void **state)
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
         uint8_t *kept = i % 2 ? random_contexts(&random, profile) : NULL;
-        crn_tree_options options = {CRN_METRIC_TICKS, kept, 0.02 * (i % 5), i % 3 ? 20 : 0};
+        crn_tree_options options = {.metric = CRN_METRIC_TICKS,
+                                    .kept = kept,
+                                    .threshold = 0.02 * (i % 5),
+                                    .top = i % 3 ? 20 : 0};
         crn_tree tree = crn_tree_make(profile, &options);
         check_rows(profile, &tree);
         uint64_t *totals = crn_totals(profile, CRN_METRIC_TICKS, kept);
@@ -184,6 +187,82 @@ static void the_whole_tree_has_every_context(void **state)
     crn_profile_free(profile);
 }
 
+/* Returns true if the row of a whole tree is between the ends of a chain. `next` is the row after
+ * it. */
+static bool is_between(const crn_profile *profile, const crn_tree_options *options,
+                       const crn_tree_row *row, const crn_tree_row *next)
+{
+    uint32_t c = row->context, parent = profile->parent[c];
+    uint64_t self = crn_self(profile, options->metric, c);
+    uint64_t self_of_parent = crn_self(profile, options->metric, parent);
+    return parent && row->only && next->only && profile->parent[next->context] == c &&
+           (!self || !options->kept[c]) && (!self_of_parent || !options->kept[parent]) &&
+           options->calls[c] == options->calls[parent];
+}
+
+/* The tree without the rows between the ends of chains, made from a tree with all rows. */
+static void check_chains(const crn_profile *profile, crn_tree_options options)
+{
+    crn_tree shortened = crn_tree_make(profile, &options);
+    uint32_t least = options.chain, at = 0;
+    options.chain = 0;
+    crn_tree whole = crn_tree_make(profile, &options);
+    for (uint32_t i = 0; i < whole.count; i++) {
+        uint32_t between = 0;
+        while (
+            i + between + 1 < whole.count &&
+            is_between(profile, &options, &whole.rows[i + between], &whole.rows[i + between + 1]))
+            between++;
+        i += between >= least ? between : 0;
+        assert_int_equal(shortened.rows[at].context, whole.rows[i].context);
+        assert_int_equal(shortened.rows[at].level, whole.rows[i].level);
+        assert_int_equal(shortened.rows[at].between, between >= least ? between : 0);
+        for (uint32_t k = 0; between < least && k < between; k++) /* they have rows */
+            assert_int_equal(shortened.rows[++at].context, whole.rows[++i].context);
+        at++;
+    }
+    assert_int_equal(shortened.count, at);
+    assert_int_equal(shortened.count + shortened.between, whole.count);
+    assert_int_equal(shortened.hidden, whole.hidden);
+    assert_int_equal(shortened.shown, whole.shown);
+    crn_tree_free(&whole);
+    crn_tree_free(&shortened);
+}
+
+static void long_chains_are_shortened(void **state)
+{
+    (void)state;
+    random_source random = {5};
+    uint32_t between = 0;
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
+        uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
+        uint64_t *calls = crn_calloc(profile->context_count, sizeof *calls);
+        for (uint32_t c = 0; c < profile->context_count; c++) {
+            kept[c] = random_chance(&random, 1, 20);
+            calls[c] = random_chance(&random, 1, 20);
+        }
+        crn_tree_options options = {.metric = CRN_METRIC_TICKS,
+                                    .kept = kept,
+                                    .threshold = 0.001 * (i % 5),
+                                    .chain = 1 + (uint32_t)i % 4,
+                                    .calls = calls};
+        check_chains(profile, options);
+        crn_tree tree = crn_tree_make(profile, &options);
+        options.top = 20;
+        crn_tree limited = crn_tree_make(profile, &options);
+        between += tree.between;
+        assert_int_equal(limited.cut, tree.count > options.top);
+        assert_int_equal(limited.count, tree.count > options.top ? options.top : tree.count);
+        crn_tree_free(&limited);
+        crn_tree_free(&tree);
+        crn_free(calls);
+        crn_free(kept);
+        crn_profile_free(profile);
+    }
+    assert_true(between > PROFILES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +271,7 @@ int main(void)
         cmocka_unit_test(cached_figures_equal_computed_ones),
         cmocka_unit_test(trees_show_the_costliest_contexts),
         cmocka_unit_test(the_whole_tree_has_every_context),
+        cmocka_unit_test(long_chains_are_shortened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
