@@ -60,8 +60,10 @@ static void check(struct argp_state *state)
     if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* rows are sorted by the difference */
         argp_error(state, "--compare takes only --sort self and --sort total");
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
-    if (given.keep && (given.tree || given.compare || by_sequence))
-        argp_error(state, "--keep needs --flat, --stack, --zero or --dot");
+    if (given.keep && (given.compare || (by_sequence && !given.tree)))
+        argp_error(state, "--keep needs --flat, --tree, --stack, --zero or --dot");
+    if (given.keep && given.tree && given.drops.count)
+        argp_error(state, "with --tree, --keep and --drop exclude each other");
     if (given.zero && (given.focus || given.drops.count))
         argp_error(state, "--zero covers the whole run; --keep selects the blocks that it shows");
     if (!given.dot && (given.title || given.gray))
@@ -135,9 +137,9 @@ static const crn_option options[] = {
     {.help = "Narrowing:"},
     {"keep", .argument = "SET",
      .help = "Show these blocks only, such as 'from(\"parse\") and not file(\"lib\")'; with "
-             "--flat, --stack, --zero and --dot",
+             "--flat, --tree, --stack, --zero and --dot",
      .more = "See SETS OF BLOCKS. Percentages are still of the whole, and the last line has the "
-             "cost of the hidden blocks.",
+             "cost of the hidden blocks. With --tree it counts as their callers' own.",
      .text = &given.keep},
     {"merge", .argument = "SET", .optional = true,
      .help = "Add up template instances and clones with one source location (of blocks in SET)",

@@ -269,6 +269,27 @@ static void print_next_figures(FILE *out, const crn_report *report)
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
+/* If a sampled program ran an interpreter, prints the command that shows its functions alone. */
+static void print_next_language(FILE *out, const crn_report *report)
+{
+    static const struct {
+        const char *note, *files, *language;
+    } interpreters[] = {{"python", "[.]py$", "Python"}, {"lua", "[.]lua$", "Lua"}};
+    const crn_profile *profile = report->profile;
+    if (!crn_terminal_get()->width || report->focused || report->shown ||
+        strcmp(crn_profile_note(profile, "host", ""), "sample") != 0)
+        return;
+    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++) {
+        const char *version = crn_profile_note(profile, interpreters[i].note, NULL);
+        if (!version || strstr(version, "not shown"))
+            continue;
+        crn_terminal_style(out, CRN_STYLE_DIM);
+        fprintf(out, "next: --tree --keep 'file(\"%s\")' shows the functions of %s alone\n",
+                interpreters[i].files, interpreters[i].language);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
+    }
+}
+
 static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32_t place,
                           const uint64_t *figures, bool inclusive)
 {
@@ -325,6 +346,7 @@ void crn_report_flat(FILE *out, const crn_report *report)
     crn_table_foot(out, &table);
     crn_report_rest(out, report, &flat.rest, flat.cost[0].total);
     print_next_figures(out, report);
+    print_next_language(out, report);
     print_next(out, report, &flat);
     crn_flat_free(&flat, report);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "cli/common/terminal.h"
+#include "profile/profile.h"
 #include "report.h"
 
 /* Levels deeper than LEVELS_DRAWN are counted, not drawn. Chains with CHAIN or more contexts
@@ -50,23 +51,35 @@ static uint64_t *kept_values(const crn_tree_view *view, uint32_t metric)
     return values;
 }
 
+/* Sets the view's profile: the report's with the kept blocks alone, and of a sequence the part
+ * below or above it. */
+static void choose_profile(crn_tree_view *view, const crn_report *report)
+{
+    crn_profile *kept =
+        report->shown ? crn_profile_keep_blocks(report->profile, report->shown) : NULL;
+    view->profile = kept ? kept : report->profile;
+    view->owned = kept;
+    view->kept = crn_sequence_select(view->profile, NULL, report->drops, report->drop_count);
+    view->upside_down = report->focused && report->before && !report->after;
+    if (!report->focused)
+        return;
+    view->owned = view->upside_down ? crn_sequence_above(view->profile, &report->focus,
+                                                         report->metrics[0], view->kept)
+                                    : crn_sequence_below(view->profile, &report->focus, view->kept);
+    view->profile = view->owned;
+    crn_profile_free(kept);
+    crn_free(view->kept);
+    view->kept = NULL;
+}
+
 crn_tree_view crn_tree_view_make(const crn_report *report, bool chains)
 {
-    crn_tree_view view = {.profile = report->profile};
-    view.kept = crn_sequence_select(report->profile, NULL, report->drops, report->drop_count);
-    view.upside_down = report->focused && report->before && !report->after;
-    if (report->focused) {
-        view.profile = view.owned =
-            view.upside_down
-                ? crn_sequence_above(report->profile, &report->focus, report->metrics[0], view.kept)
-                : crn_sequence_below(report->profile, &report->focus, view.kept);
-        crn_free(view.kept);
-        view.kept = NULL;
-    }
+    crn_tree_view view = {0};
+    choose_profile(&view, report);
     view.cycles = crn_cycle_calls(view.profile);
     view.calls = view.upside_down ? crn_totals(view.profile, CRN_METRIC_CALLS, NULL)
                                   : kept_values(&view, CRN_METRIC_CALLS);
-    bool whole = chains || view.upside_down;
+    bool whole = chains || view.upside_down || report->shown;
     view.tree = crn_tree_make(view.profile, &(crn_tree_options){.metric = report->metrics[0],
                                                                 .kept = view.kept,
                                                                 .threshold = report->threshold,

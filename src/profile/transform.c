@@ -171,12 +171,14 @@ static void map_costs(const change *change, crn_profile_builder *builder)
                 crn_profile_builder_charge(builder, change->contexts[c], m, profile->values[m][c]);
 }
 
-static crn_profile *transform_once(const crn_profile *profile, const crn_transform *transform)
+/* `chosen`, by block: what the transform is applied to. Frees it. */
+static crn_profile *transform_blocks(const crn_profile *profile, crn_transform_kind kind,
+                                     uint8_t *chosen)
 {
     crn_profile_builder *builder = crn_profile_builder_like(profile);
     change change = {profile,
-                     transform->kind,
-                     chosen_blocks(profile, transform),
+                     kind,
+                     chosen,
                      crn_calloc(profile->context_count, 1),
                      crn_calloc(profile->context_count, 1),
                      crn_calloc(profile->context_count, sizeof *change.contexts)};
@@ -190,6 +192,19 @@ static crn_profile *transform_once(const crn_profile *profile, const crn_transfo
     crn_profile *made = crn_profile_builder_end(builder);
     made->folded_block = profile->folded_block;
     return made;
+}
+
+static crn_profile *transform_once(const crn_profile *profile, const crn_transform *transform)
+{
+    return transform_blocks(profile, transform->kind, chosen_blocks(profile, transform));
+}
+
+crn_profile *crn_profile_keep_blocks(const crn_profile *profile, const uint8_t *kept)
+{
+    uint8_t *merged = crn_calloc(profile->block_count, 1);
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        merged[b] = !kept[b];
+    return transform_blocks(profile, CRN_TRANSFORM_MERGE, merged);
 }
 
 crn_profile *crn_profile_transform(const crn_profile *profile, const crn_transform *transforms,

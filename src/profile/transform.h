@@ -38,4 +38,8 @@ bool crn_transform_parse(const crn_profile *profile, const char *text, crn_trans
 crn_profile *crn_profile_transform(const crn_profile *profile, const crn_transform *transforms,
                                    size_t count);
 
+/* Returns a copy in which all blocks but those in `kept` (by block) are merged into their callers.
+ * Blocks keep their numbers. */
+crn_profile *crn_profile_keep_blocks(const crn_profile *profile, const uint8_t *kept);
+
 #endif

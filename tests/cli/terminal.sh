@@ -15,3 +15,7 @@ cairn report --no-summary a.cairn
 printf '>main >work +5 >sort +9\n' | play a.cairn
 script -qec "stty cols 99; TERM=xterm cairn report --no-summary a.cairn" /dev/null | tr -d '\r'
 script -qec "stty cols 99; TERM=xterm cairn report --no-summary a.cairn -f work" /dev/null | tr -d '\r'
+
+# Of a sampled program that ran an interpreter, too.
+printf 'note host sample\nnote python 3.11.2\n>main >work +5\n' | play a.cairn
+script -qec "stty cols 99; TERM=xterm cairn report --no-summary a.cairn" /dev/null | tr -d '\r'

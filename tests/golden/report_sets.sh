@@ -13,6 +13,7 @@ show --zero --json | tail -n 8
 show --dot --keep 'not "expr|term"'
 show --dot --threshold 50
 show --tree --keep all
+show --compare wall,cpu --keep all
 show --keep '(and (from "expr") (not "term"))' --top 1
 show --keep 'thresh-gc(3)' --gc sweep
 show --keep '"^parse\.expr$"' --json | tail -n 4
@@ -46,3 +47,7 @@ while text.strip():
     assert len(rows) + report["unwanted"]["blocks"] == 10, report
 print(totals)'
 cairn report --json a.cairn | grep -o '"name":"ticks"[^}]*'
+# In the tree the cost of blocks that are not shown is their callers'.
+cairn report --no-summary --tree --keep 'file("parse") or is("emit")' a.cairn
+cairn report --no-summary --tree --keep 'file("parse")' --callers term a.cairn
+cairn report --tree --keep 'file("parse")' --drop token a.cairn

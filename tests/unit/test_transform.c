@@ -151,6 +151,32 @@ static void merging_keeps_the_calls_of_others(void **state)
     }
 }
 
+/* The blocks that are not kept are merged one after another. */
+static void blocks_that_are_not_kept_are_merged(void **state)
+{
+    (void)state;
+    random_source random = {19};
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = make_profile(&random);
+        crn_transform *merges = crn_calloc(profile->block_count, sizeof *merges);
+        uint8_t *kept = crn_calloc(profile->block_count, 1);
+        size_t count = 0;
+        for (uint32_t b = 1; b < profile->block_count; b++) {
+            kept[b] = random_chance(&random, 1, 2);
+            if (!kept[b])
+                merges[count++] = (crn_transform){CRN_TRANSFORM_MERGE, b};
+        }
+        crn_profile *made = crn_profile_keep_blocks(profile, kept);
+        assert_same(profile, made, merges, count);
+        for (uint32_t b = 1; b < profile->block_count; b++)
+            assert_int_equal(calls_of(made, b), kept[b] ? calls_of(profile, b) : 0);
+        crn_profile_free(made);
+        crn_free(kept);
+        crn_free(merges);
+        crn_profile_free(profile);
+    }
+}
+
 /* a calls b, which calls itself through c. */
 static void a_collapsed_recursion_is_one_call(void **state)
 {
@@ -219,6 +245,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(transforms_are_those_of_lists),
         cmocka_unit_test(merging_keeps_the_calls_of_others),
+        cmocka_unit_test(blocks_that_are_not_kept_are_merged),
         cmocka_unit_test(a_collapsed_recursion_is_one_call),
         cmocka_unit_test(texts_are_parsed),
     };
