@@ -45,7 +45,7 @@ ARROWS = {
     "hosts/sample": ["include/cairn", "src/plat", "src/unwind", "hosts/native"],
     # Linked into the tool, in place of the profiled program.
     "hosts/outside": ["include/cairn", "src/base", "src/unwind", "hosts/native"],
-    "hosts/gcc": ["include/cairn", "src/plat", "src/unwind"],
+    "hosts/gcc": ["include/cairn", "src/base", "src/plat", "src/unwind"],
     "hosts/clang": ["include/cairn", "src/unwind", "hosts/gcc"],
     "cli": ["src/base", "include/cairn", "cli/commands", "cli/common"],
     "cli/commands": TOOL + ["cli/*"],

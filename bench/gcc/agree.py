@@ -21,6 +21,9 @@ import sys
 import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
+from cpp_names import shortened  # noqa: E402
+
 SMALL = {"sqlite3": ["--size", "2"], "fmt": ["3000"]}
 STEADY = {"lua5.4": ["-DSTRCACHE_N=1"]} # its cache of strings is indexed by their addresses
 # A shell reads its environment: valgrind adds four variables, which with CAIRN_OUT and CAIRN_WALL these two make.
@@ -69,7 +72,7 @@ def demangled(counts):
                            capture_output=True, check=True).stdout.split("\n")
     found = collections.Counter()
     for name, count in zip(names, counts.values()):
-        found[name] += count
+        found[shortened(name)] += count
     return found
 
 

@@ -6,7 +6,9 @@
 
 #include <libiberty/demangle.h>
 
-/* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. A thunk into
+#include "base/cpp_name.h"
+
+/* Demangles without parameters and shortened, as symbols/demangle.h, and without clone suffixes. A thunk into
  * which its function was inlined gets that function's name, without "non-virtual thunk to". Returns
  * NULL if the symbol cannot be demangled. Free it. */
 static char *demangle(const char *symbol)
@@ -17,6 +19,8 @@ static char *demangle(const char *symbol)
     char *behind = name && is_thunk ? strstr(name, thunk) : NULL;
     if (behind)
         memmove(name, behind + strlen(thunk), strlen(behind + strlen(thunk)) + 1);
+    if (name)
+        crn_cpp_name_shorten(name);
     return name;
 }
 

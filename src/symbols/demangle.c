@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpp_name.h"
+
 typedef struct output {
     char *text;
     size_t length;
@@ -36,7 +38,7 @@ static bool demangle(demangler *demangler, const char *symbol, char *name)
         return false;
     if (!demangler(symbol, DMGL_NO_OPTS, append, &output) || !*name)
         return false;
-    crn_shorten(name);
+    crn_cpp_name_shorten(name);
     return true;
 }
 

@@ -14,14 +14,9 @@ enum { CRN_SYMBOL_NAME_MAX = 4096 };
 bool crn_is_mangled(const char *symbol);
 
 /* Writes the source name of a linker symbol without parameters ("Tree<int>::insert"), shortened by
- * crn_shorten. A symbol that is not mangled, cannot be demangled or would become too long is
- * written as it is. Drops suffixes of clones (".cold", ".part.0"). `name` has space for
+ * crn_cpp_name_shorten. A symbol that is not mangled, cannot be demangled or would become too long
+ * is written as it is. Drops suffixes of clones (".cold", ".part.0"). `name` has space for
  * CRN_SYMBOL_NAME_MAX bytes. */
 void crn_demangle(const char *symbol, char *name);
-
-/* Removes default template arguments of the C++ standard library from a name, in place:
- * "std::vector<int, std::allocator<int> >" becomes "std::vector<int>", and the long form of
- * std::string becomes "std::string". */
-void crn_shorten(char *name);
 
 #endif

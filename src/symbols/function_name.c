@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpp_name.h"
+
 void crn_path_tidy(char *path)
 {
     char *out = path, *floor = path; /* the part before `floor`, leading "..", is kept */
@@ -108,7 +110,7 @@ static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
     free(scopes);
     if (used < sizeof frame->name)
         snprintf(frame->name + used, sizeof frame->name - used, "%s", name);
-    crn_shorten(frame->name);
+    crn_cpp_name_shorten(frame->name);
 }
 
 /* Writes the file as given to the compiler; after the compiler's directory if it begins with

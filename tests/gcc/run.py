@@ -15,9 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
+from cpp_names import shortened  # noqa: E402
+
 CAIRN, GCC, GXX = sys.argv[1:4]
 CAIRN = os.path.abspath(CAIRN)
-HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 CASES = []
 SMOKE = set()
@@ -114,7 +118,7 @@ def by_name(rows, symbols):
     plain_names = run("c++filt", "--no-params", *calls).split("\n") if calls else []
     found = {}
     for name, count in zip(plain_names, calls.values()):
-        name = re.sub(r"^[a-z]+ (?=\w+::)", "", name)
+        name = shortened(re.sub(r"^[a-z]+ (?=\w+::)", "", name))
         found[name] = found.get(name, 0) + count
     return found
 
@@ -769,6 +773,8 @@ def written():
     apart, merged = whole_names(), whole_names("--merge")
     assert apart["half<int>.<true>"] == 6 and apart["half<double>.<true>"] == 10, apart
     assert apart["box::put<int>(int)::{lambda(int)#1}::operator().<true>"] == 7, apart
+    assert apart["size_of<std::vector<std::string>>"] == 1, apart
+    assert apart["size_of<std::map<std::string, std::vector<std::string>>>"] == 1, apart
     assert merged["half"] == 20 and merged["half.<true>"] == 16, merged
     assert merged["box::put::{lambda#1}::operator().<true>"] == 14, merged
     some = whole_names("--split", '"long"')

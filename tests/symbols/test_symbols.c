@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cpp_name.h"
 #include "base/memory.h"
 #include "profile/profile.h"
 #include "support/build_id.h"
@@ -419,7 +420,7 @@ static void names_lose_what_nobody_has_written(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         char name[512];
         snprintf(name, sizeof name, "%s", cases[i].name);
-        crn_shorten(name);
+        crn_cpp_name_shorten(name);
         assert_string_equal(name, cases[i].shorter);
     }
 }

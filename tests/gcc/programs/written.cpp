@@ -2,6 +2,9 @@
 //
 // Nested code, and code that the compiler turns into several functions.
 #include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
 
 #define KEPT __attribute__((noinline))
 
@@ -10,6 +13,11 @@ template <class T> KEPT int half(T x, int k)
     if (k > 3)
         return (int)x;
     return k;
+}
+
+template <class T> KEPT int size_of(const T &container)
+{
+    return (int)container.size();
 }
 
 struct box {
@@ -27,5 +35,7 @@ int main()
         sum += half<int>(i, i) + half<double>(i, 5);
         sum += box::put(i) + box::put((long)i);
     }
+    std::map<std::string, std::vector<std::string>> words = {{"a", {"b", "c"}}};
+    sum += size_of(words) + size_of(words["a"]);
     std::printf("%d\n", sum);
 }

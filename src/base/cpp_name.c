@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbols/demangle.h"
+#include "base/cpp_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void replace_all(char *name, const char *what, const char *with)
     }
 }
 
-void crn_shorten(char *name)
+void crn_cpp_name_shorten(char *name)
 {
     if (!strchr(name, '<'))
         return;
