@@ -81,8 +81,9 @@ static const char doc[] =
     "calls(S) "
     "is the number of calls that end in S, a sequence of quoted blocks; METRIC(S) is its total "
     "cost, self.METRIC(S) the self cost of its last block. Empty brackets mean the total. "
-    "contexts(S), cycles() and folded() count contexts, calls that came back along cycles, and "
-    "calls that folded at limits. Numbers may have units: 20ms, 3MiB, 5%. A query in brackets is a "
+    "contexts(S) counts contexts, cycles() calls that came back along cycles (recursion), and "
+    "folded() calls whose contexts were not made because of a limit. Numbers may have units: 20ms, "
+    "3MiB, 5%. A query in brackets is a "
     "number: '(select count(*) from spans where duration > 16e6) = 0'.\n\nExit status: 0 when all "
     "hold, 1 when one does not, 2 for bad input.";
 

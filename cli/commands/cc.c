@@ -146,8 +146,8 @@ static void set_lean(struct argp_state *state, const crn_option *option, char *v
     given.before = value;
 }
 
-/* OPTION_SMALL: clang counts instructions, the plugin for gcc statements. `further` are more
- * sentences for the manual page; `pass_on` passes the option on to the plugin; NULL: no plugin. */
+/* --small: N is in instructions for clang, in statements for gcc's plugin. `further`: more
+ * sentences for the manual page. `pass_on`: passes the option to gcc's plugin; NULL for clang. */
 #define OPTION_SMALL(text, further, pass_on)                                                       \
     {                                                                                              \
         "small", .argument = "N", .help = (text), .more = (further), .number = &given.small,       \
@@ -171,10 +171,11 @@ static void set_lean(struct argp_state *state, const crn_option *option, char *v
     }
 
 static const crn_option gcc_options[] = {
-    OPTIONS_OF_BOTH("Count inlined functions, too; with --profile=count+time also their time",
-                    "The counts equal those of gcc -O0. Without count+time, time is charged to the "
-                    "functions that are still called. Not with --profile=time, which finds inlined "
-                    "functions without this."),
+    OPTIONS_OF_BOTH(
+        "Count inlined functions, too; with --profile=count+time also their time",
+        "The counts equal those of gcc -O0. With count and alloc, the time of an inlined "
+        "function is charged to the function that has its code. --profile=time refuses "
+        "this option: it finds inlined functions anyway."),
     {"only", .argument = "REGEX",
      .help = "Only functions whose names match one of these; may be "
              "repeated",
@@ -343,7 +344,7 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
         add(line, "-lpthread");
-        if (job->is_bare) { /* repeats these behind Cairn's libraries, which need them */
+        if (job->is_bare) { /* no default libraries follow, but Cairn's need these two */
             add(line, "-lc");
             add(line, "-lgcc");
         }

@@ -47,8 +47,8 @@ static const crn_option options[] = {
      .share = &given.fail_total},
     {"fail-above-block", .argument = "PERCENT",
      .help = "Exit with status 1 if the self cost of a block grew by more than this",
-     .more = "A new block counts as grown. Changes within chance do not count; a line on standard "
-             "error reports them.",
+     .more = "A new block counts as grown. Growth that sampling alone can cause does not count; a "
+             "line on standard error reports it.",
      .share = &given.fail_block},
     {"share", .argument = "PERCENT",
      .help =

@@ -156,8 +156,8 @@ static const crn_option options[] = {
      .more = "\"merge:malloc\" takes malloc out of all paths: its cost counts for its callers. "
              "\"collapse:parse\" makes all that parse calls a part of it. \"merge-file:util.c\" "
              "takes all blocks of the file out; \"collapse-file:util.c\" makes calls within the "
-             "file a part of the block that was called from outside; \"focus-file:util.c\" shows "
-             "only what is below blocks of the file.",
+             "file a part of the block that was called from outside; \"focus-file:util.c\" begins "
+             "each path at its first block of the file, and drops other paths.",
      .list = &given.transforms},
     {"top", 'n', .argument = "N", .help = "Show at most N rows (30); 0 is all",
      .more = "Default for a sequence: 12 on each side; for a tree: all.", .number = &given.top},

@@ -138,7 +138,7 @@ static int show(crn_spans_report *report)
         report->kept = kept = blocks_named(report, given.block, &any);
     if (!any) {
         crn_free(kept);
-        return crn_cli_fail("%s: has no span of a block \"%s\"%s; without --block all are shown",
+        return crn_cli_fail("%s: has no span of a block \"%s\"%s; leave out --block to see all",
                             report->source.path, given.block,
                             given.where ? " for which --where holds" : "");
     }

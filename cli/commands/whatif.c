@@ -254,7 +254,8 @@ static bool choose_context(const crn_whatif_report *report, const char *context,
         if ((*kept)[s])
             return true;
     if (*kept)
-        crn_cli_fail("%s: no span's path contains \"%s\" in a row", report->path, context);
+        crn_cli_fail("%s: no span's path contains the blocks \"%s\" in a row", report->path,
+                     context);
     return false;
 }
 

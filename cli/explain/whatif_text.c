@@ -293,8 +293,8 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
     print_row(out, "end to end", CRN_UNIT_TIME, facts->recorded, report->outcome->length);
     if (before->count) {
         crn_terminal_text(out, name, NAME_SHOWN, false);
-        fprintf(out, " (%" PRIu32 ", each to the end of all work that it asked for)\n",
-                before->count);
+        fprintf(out, " (%" PRIu32 " span%s, each with all work that it asked for)\n", before->count,
+                before->count == 1 ? "" : "s");
         print_rate(out, report);
         print_row(out, "median latency", CRN_UNIT_TIME, before->median, after->median);
         print_row(out, "90th percentile", CRN_UNIT_TIME, before->p90, after->p90);
@@ -403,8 +403,8 @@ static void print_notes(FILE *out, const crn_whatif_report *report)
         fprintf(out, "%s of self time used no processor and is not scaled\n",
                 crn_figure_alone(text, CRN_UNIT_TIME, facts->idle));
     if (facts->shared && facts->cores)
-        fprintf(out,
-                "at times more threads ran than there are processors; they share them evenly\n");
+        fprintf(out, "at times more threads ran than there are processors: the replay shares these "
+                     "evenly\n");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

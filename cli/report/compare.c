@@ -92,7 +92,7 @@ static void print_foot(FILE *out, const crn_report *report, const crn_compare_vi
     crn_terminal_text(out, report->profile->metrics[report->metrics[0]].name, 0, false);
     fputs(" less share of ", out);
     crn_terminal_text(out, report->profile->metrics[report->metrics[1]].name, 0, false);
-    fprintf(out, "%s\n", chance ? "; ~ is within chance" : "");
+    fprintf(out, "%s\n", chance ? "; ~: sampling alone can cause this difference" : "");
     if (view->hidden)
         fprintf(out, "%s more function%s: --top 0%s shows all\n",
                 crn_figure_alone(figure, "", view->hidden), view->hidden == 1 ? "" : "s",

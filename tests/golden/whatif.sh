@@ -50,7 +50,7 @@ END
 
 # The tables, with figures masked.
 mask() { sed -E -e 's/[-+]?[0-9][0-9,.]*( (s|ms|µs|us|ns)\b| %)?/N/g' -e 's/(^| )-( |$)/\1N\2/g' -e 's/  +/  /g' -e 's/ (s|ms|µs|ns)( |$)/ unit\2/g' -e 's/^ +//'; }
-cairn whatif p.cairn --no-table --speedup compress=2 --block chunk | grep -v -e '^This prediction' -e '^  thread' -e '^  the unscaled replay' -e 'share them evenly$' -e '^pool' | mask
+cairn whatif p.cairn --no-table --speedup compress=2 --block chunk | grep -v -e '^This prediction' -e '^  thread' -e '^  the unscaled replay' -e 'shares these evenly$' -e '^pool' | mask
 cairn whatif p.cairn --top 1 | grep -e 'shorter' -e 'span name' | mask
 
 # Invalid options.
