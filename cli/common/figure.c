@@ -24,8 +24,8 @@ crn_scale crn_scale_for(const char *unit, uint64_t largest)
     const crn_unit_step *steps = crn_unit_steps(unit);
     if (!steps)
         return (crn_scale){1, 0, ""};
-    /* In its unit, the largest figure has three to five digits before the point, so that a
-     * thousandth of it is visible. */
+    /* Takes the largest unit of which the largest figure has 100 or more, so that a thousandth of
+     * it is visible. */
     int i = 0;
     while (steps[i + 1].unit && (double)largest >= 100 * steps[i + 1].divisor)
         i++;

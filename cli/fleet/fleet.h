@@ -34,7 +34,7 @@ typedef struct crn_fleet_given {
 
 enum { CRN_FLEET_LABELS = 64 };
 
-/* Labels of runs. Zero it; free `texts`. */
+/* Labels of runs. Set it to zeros before use, and free `texts` after. */
 typedef struct crn_fleet_labels {
     crn_push_label list[CRN_FLEET_LABELS];
     size_t count;

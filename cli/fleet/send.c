@@ -30,7 +30,7 @@ static void unload(loaded *loaded)
 static bool load(loaded *loaded, const char *path, crn_error *error)
 {
     *loaded = (struct loaded){.spans = crn_store_open_whole(path, error)};
-    if (loaded->spans) /* which come first: the profile then has their blocks */
+    if (loaded->spans) /* read before the profile, which then has their blocks */
         loaded->recorded = loaded->shown = crn_profile_load(path, error);
     if (loaded->recorded && crn_symbols_wanted(loaded->recorded))
         loaded->shown = crn_symbols_resolve(loaded->recorded, NULL, NULL);

@@ -324,7 +324,7 @@ static bool load(view *view)
     crn_error error = {0};
     crn_progress_begin("%s: reading %s", crn_cli_name, view->path);
     view->spreads = crn_spreads_load(view->path, &error);
-    if (view->spreads) /* which come first: the profile then has their blocks */
+    if (view->spreads) /* read before the profile, which then has their blocks */
         view->profile = crn_profile_load(view->path, &error);
     crn_progress_end();
     if (!view->profile)

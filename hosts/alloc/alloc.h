@@ -230,7 +230,7 @@ typedef struct crn_lane {
     const uint64_t *generation_now; /* the profile's generation; atomic */
     uint64_t generation;            /* this lane's generation; changes under the lock */
     const uint64_t *changes_now;    /* number of the profile's changes; atomic */
-    uint64_t changes;               /* the number up to which this lane has followed them */
+    uint64_t changes;               /* number of the last change that this lane has acted on */
     cairn_strand *strand;          /* the strand whose contexts are charged; NULL: native stacks, or
                                       no thread follows the lane */
     struct crn_returned *returned; /* of_program: frees to be charged; atomic */

@@ -6,8 +6,8 @@
  * GCC would give a stack frame to a function for a call that it knows, and save registers around
  * the call. An assembler statement only names the few registers that it overwrites. Enter is
  * inlined where it pushes no frame on the strand's stack: it returns the caller's node offset, and
- * leave makes that current again. In leaf functions leave is inlined as well, and in those that save
- * their caller. All other statements call the stubs of stub.cc.
+ * leave makes that current again. In leaf functions leave is inlined as well, and in those that
+ * save their caller. All other statements call the stubs of stub.cc.
  *
  * offsets.c asserts that the offsets in structs are right.
  */
@@ -327,7 +327,7 @@ static gimple *enter_leaf(tree site, tree caller, tree strand)
 {
     if (!crn_chosen.standby)
         return enter_inline(enter_leaf_text, 2, site, caller, strand);
-    crn_stubs_use(); /* the switch is written with them */
+    crn_stubs_use(); /* the switch is written with the stubs */
     return enter_inline(standby_enter_leaf_text, 2, site, caller, strand);
 }
 

@@ -33,8 +33,9 @@ void change(gimple_stmt_iterator *place, crn_marker marker)
     gsi_replace(place, after, false);
 }
 
-/* Places a moved leave: it stays if GCC made its call a jump, otherwise it goes behind the call. If
- * GCC made self-recursion a loop, there is no call, and the function's own enter follows. */
+/* Places a leave that tail.cc moved before its call. The leave stays there if GCC made the call a
+ * jump; otherwise it goes behind the call. If GCC made self-recursion a loop, no call is left: the
+ * leave stays, and the function's own enter follows. */
 void place_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);

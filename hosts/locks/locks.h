@@ -24,7 +24,7 @@ typedef enum crn_lock_kind { CRN_LOCK_MUTEX, CRN_LOCK_CONDITION, CRN_LOCK_SEMAPH
 
 typedef enum crn_lock_state {
     CRN_LOCK_UNSET,   /* a thread sets the members of the entry */
-    CRN_LOCK_SET,     /* they are set, for good */
+    CRN_LOCK_SET,     /* the members are set, and do not change */
     CRN_LOCK_IGNORED, /* the lock is not recorded */
 } crn_lock_state;
 

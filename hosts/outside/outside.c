@@ -131,7 +131,7 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
     char name[16] = "";
     target = crn_target_of(thread, process, true);
     if (crn_target_times(target, &target->run, &target->ready) && !outside->begins)
-        target->charged = target->run; /* what it used before has no samples */
+        target->charged = target->run; /* time used before has no samples */
     read_name(process, thread, name);
     if (!*target->space->name)
         memcpy(target->space->name, name, sizeof name);

@@ -148,7 +148,7 @@ typedef struct crn_target {
     int schedstat;    /* descriptor of /proc/PID/task/TID/schedstat, -1: not open */
     uint64_t looked;  /* CLOCK_MONOTONIC at the last look, ns */
     uint64_t since;   /* when it was first found asleep, ns */
-    size_t turn;      /* of its turn, in threads.c */
+    size_t turn;      /* index into `turns` of threads.c */
     uint64_t owed;    /* wall time up to the last look that is not charged yet, ns */
     uint64_t run;     /* processor time at the last look, ns */
     uint64_t ready;   /* time without a core at the last look, ns */

@@ -259,5 +259,5 @@ void crn_lua_find(cairn_profile *profile)
     lua.profile = profile;
     lua.loop = trial.loop;
     lua.loop_size = trial.loop_size;
-    crn_unwind_carried = __builtin_ctz(trial.registers); /* any one of them */
+    crn_unwind_carried = __builtin_ctz(trial.registers); /* any one of these registers */
 }

@@ -94,7 +94,7 @@ class task_span {
         end();
     }
 
-    /* Ends the span before the object does. */
+    /* Ends the span now, before the object is destroyed. */
     void end() noexcept
     {
         pause();

@@ -191,10 +191,10 @@ CAIRN_API const char *cairn_priv_period_begin(const char *out, cairn_priv_period
 /* Ends the period: a thread of the runtime writes the capture. Signal safe. */
 CAIRN_API void cairn_priv_period_ask_end(void);
 
-/* `on`: gives the calling thread a strand with an empty stack for the present period, and returns
- * the strand; NULL without memory. Otherwise takes the strand from the thread until the
- * thread's next call with `on`, and returns NULL. Call it once in each thread and period. Not
- * signal safe. */
+/* If `on` is true, gives the calling thread a strand with an empty stack for the present period,
+ * and returns the strand; NULL without memory. If it is false, takes the strand from the thread
+ * until the thread's next call with true, and returns NULL. Call it once in each thread and period.
+ * Not signal safe. */
 CAIRN_API cairn_strand *cairn_priv_period_follow(bool on);
 
 /* State of a process that can be switched, for `cairn attach`. It is at the begin of a private

@@ -38,7 +38,8 @@ typedef struct cairn_priv_record {
     uint32_t callees[CAIRN_PRIV_CALLEES]; /* node offsets of recent callees, by hash of the block */
 } cairn_priv_record;
 
-/* The fixed data of a record: what never changes, and wall time, which changes rarely. */
+/* The fixed data of a record: origin and block, which never change, and wall time, which is written
+ * rarely. */
 typedef struct cairn_priv_link {
     uint32_t from;   /* the caller's context; 0 for the root */
     uint32_t target; /* the context that the edge leads to: the record itself, unless an alias */

@@ -85,7 +85,7 @@ CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
  * wait for space. In a child of fork, a token from before the fork refers to a span of the parent;
  * its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
-    cairn_span span;       /* the span that takes the token */
+    cairn_span span;       /* the taker's current span */
     cairn_context context; /* the taker's context, a number of `lane` */
     uint32_t lane;
     uint64_t taken; /* clock: when the token was taken; 0: from another process, or without
@@ -180,7 +180,7 @@ enum {
 CAIRN_API void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration);
 CAIRN_API void cairn_priv_span_end(cairn_strand *strand);
 
-/* Reads the time stamp counter; 0 where spans cannot use it. */
+/* Reads the time stamp counter; 0 on processors other than x86-64. */
 CAIRN_PRIV_INLINE uint64_t cairn_priv_stamp(void)
 {
 #if defined(__x86_64__)

@@ -53,7 +53,7 @@ CAIRN_PRIV_API int cairn_pthread_create(pthread_t *thread, const pthread_attr_t 
 /* Joins a thread, and records that the caller's innermost open span waited for it. Records nothing
  * for a thread that cairn_pthread_create did not make. (A thread of cairn_pthread_create that is
  * joined with pthread_join or detached later leaves about 130 bytes until its pthread_t is reused;
- * none in a child of fork.) */
+ * a child of fork frees these.) */
 CAIRN_PRIV_API int cairn_pthread_join(pthread_t thread, void **result);
 
 #ifdef CAIRN_DISABLE

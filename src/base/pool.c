@@ -20,7 +20,7 @@ enum {
                         stay in lists */
     CLASSES = 9 * STEPS,
     POPULATED = 1 << 15, /* bytes */
-    CHUNK = 1 << 16,     /* allocations are cut from chunks; also their alignment */
+    CHUNK = 1 << 16,     /* bytes and alignment of a chunk, from which allocations are cut */
     PAGE = 4096,
     ADDRESS_BITS = 48
 };

@@ -610,8 +610,8 @@ static void retire_first(crn_capture *capture, const crn_disk_chunk *first)
             __atomic_store_n(&directory->chunks[i].kind, 0, __ATOMIC_RELEASE);
 }
 
-/* Copies the section to a larger chunk outside of the first page. The bytes of such a section never
- * change, so both chunks are right for a reader, who takes the larger. Hold the lock. */
+/* Copies a table from the first page to a larger chunk. The bytes of these tables never change, so
+ * both chunks are right for a reader, who takes the larger. Hold the lock. */
 static cairn_error leave_first_page(crn_section *section, crn_disk_chunk *chunk)
 {
     crn_capture *capture = section->capture;

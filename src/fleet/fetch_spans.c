@@ -82,7 +82,7 @@ static void read_origin(reading *reading, crn_answer *answer, crn_span *span)
         (crn_span_handoff){trace->span_count, adoption, taken};
 }
 
-/* Keeps the weight of a root span; its descendants have the same weight. */
+/* Reads the weight of a span. Keeps that of a root span, which its descendants share. */
 static void read_weight(reading *reading, crn_answer *answer, const crn_span *span)
 {
     crn_trace *trace = reading->trace;

@@ -14,8 +14,8 @@
 typedef struct crn_schema_options {
     unsigned server;     /* major version of the server: 18, 23, ... */
     unsigned keep_days;  /* 0: for ever. Before version 20 nothing is deleted by itself */
-    const char *cluster; /* name in the server's configuration. Its shards share rows by run or id,
-                            so that rows of one key meet. NULL: this server alone */
+    const char *cluster; /* name in the server's configuration; NULL: this server alone. The shard
+                            of a row depends on its run or id: rows of one key are on one shard */
 } crn_schema_options;
 
 /* Gets each statement, in order. Returns false to stop. */

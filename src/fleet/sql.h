@@ -10,7 +10,7 @@
 
 #include "fleet/rows.h"
 
-/* Zero it; free it with crn_sql_free. */
+/* Set it to zeros before use, and free it with crn_sql_free. */
 typedef struct crn_sql {
     char *text; /* NUL-terminated */
     size_t length, room;

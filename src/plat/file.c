@@ -269,7 +269,7 @@ bool crn_file_may_reach(uint64_t size)
 static bool write_zeros(int file, uint64_t offset, uint64_t size, int flags)
 {
     enum { PARTS = 16 };
-    static char nothing[4096]; /* written again and again: one page takes one page fault */
+    static char nothing[4096]; /* all parts write this one page: one page fault */
     if (!crn_file_may_reach(offset + size))
         return false;
     while (size > 0) {

@@ -22,7 +22,7 @@
 
 typedef struct crn_hidden_thread {
     uint32_t exists; /* the kernel stores 0 at the thread's end; atomic */
-    int number;      /* the kernel's for it */
+    int number;      /* thread id */
     char *memory;    /* its stack and thread-local variables; NULL: freed */
     size_t size;
 } crn_hidden_thread;

@@ -84,7 +84,7 @@ crn_switches *crn_switches_open(pid_t thread)
     struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE,
                                     .config = PERF_COUNT_SW_DUMMY,
                                     .sample_type = PERF_SAMPLE_TIME,
-                                    .exclude_kernel = 1, /* without this it needs a privilege */
+                                    .exclude_kernel = 1, /* events of the kernel need a privilege */
                                     .context_switch = 1};
     return open_event(&event, thread);
 }

@@ -75,7 +75,7 @@ static stream next_stream(tree_builder *all)
     return first;
 }
 
-/* Counts an item for `block`; returns the number of distinct blocks so far. */
+/* Adds an item and its cost to `block`; returns the number of distinct blocks so far. */
 static uint32_t count_drop(tree_builder *all, uint32_t block, uint64_t cost, uint32_t kinds)
 {
     if (all->counts[block]++ == 0)

@@ -8,8 +8,8 @@
 
 /* ---- callees ---- */
 
-/* A profile of the contexts within a sequence. Each outermost occurrence has the sequence as its
- * whole path, so that a builder merges the occurrences. */
+/* A profile of the contexts within a sequence, without its callers. So all outermost occurrences
+ * have the same path, the sequence alone, and a builder merges them. */
 typedef struct cut {
     crn_profile profile;
     uint32_t *numbers; /* maps the original's contexts within the sequence to the cut's */

@@ -66,7 +66,7 @@ bool crn_transform_parse(const crn_profile *profile, const char *text, crn_trans
 
 /* ---- the new contexts ---- */
 
-/* Returns, by block, 1 if it is the transform's block or in its file. */
+/* Returns, by block, 1 for the transform's block; for a file, for all blocks of the file. */
 static uint8_t *chosen_blocks(const crn_profile *profile, const crn_transform *transform)
 {
     uint8_t *chosen = crn_calloc(profile->block_count, 1);

@@ -24,7 +24,7 @@ typedef struct level {
     size_t sql;         /* position of that figure in the SQL */
 } level;
 
-/* A figure in the text and in the SQL. */
+/* The place of a figure in the text, and of its SQL. */
 typedef struct part {
     const char *start;
     size_t length, sql, sql_length;

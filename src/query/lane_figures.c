@@ -9,7 +9,7 @@
 
 static const crn_period always = {0, UINT64_MAX};
 
-/* Computes the busy time of a lane whose spans are not sorted; `piece` is the lane's first. */
+/* Sorts a lane's spans and computes its busy time; `piece` is the lane's first. */
 static void cover_sorted(const crn_span_store *store, const crn_span_piece *piece,
                          crn_lane_row *row)
 {

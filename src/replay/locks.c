@@ -41,8 +41,8 @@ static uint32_t collect(const crn_replay *replay, hold *holds)
     return count;
 }
 
-/* Adds the spans of one lock, or a doubt if they overlap, as the block then is no lock. Leaves out
- * inner spans of a lane that has the lock. */
+/* Adds the spans of one lock. Leaves out spans that a lane begins while it has the lock. If more
+ * than PERCENT of the spans overlap, the block is no lock: adds a doubt in place of them. */
 static void add_lock(crn_replay *replay, const hold *holds, uint32_t count)
 {
     enum { PERCENT = 1 };

@@ -283,7 +283,7 @@ void crn_helper_stop(crn_helper *helper)
     forget(helper);
 }
 
-/* Keeps the lock, so that the helper cannot return from its wait. */
+/* Takes the helper's lock and keeps it, so that the helper cannot return from its wait. */
 unsigned crn_helper_halt(crn_helper *helper)
 {
     if (!crn_helper_runs(helper) ||

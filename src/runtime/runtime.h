@@ -436,8 +436,8 @@ void crn_profile_stop_threads(cairn_profile *profile);
 
 /* Returns true if neither the lane's time nor its graph is locked. */
 bool crn_lane_is_unlocked(cairn_lane *lane);
-/* Packs the capture if it is small and has one lane, which no other thread uses. Its threads are
- * halted, and recording is over. Returns false if the file stays as it is. */
+/* Packs the capture if it is small and has one lane, which no other thread uses. Call it after the
+ * end of recording, with the helper threads halted. Returns false if the file stays as it is. */
 bool crn_profile_pack(cairn_profile *profile);
 
 /* Begins recording anew in a disabled profile: sets all figures to 0, counts time from now on, and

@@ -373,7 +373,7 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     if (crn_profile_may_hide(profile, CRN_HIDES_SAMPLER) &&
         crn_helper_start_hidden(&sampler->helper, name, run, profile))
         return CAIRN_OK;
-    bool started = profile->cpu != CAIRN_CPU_OFF /* it then opens files of /proc */
+    bool started = profile->cpu != CAIRN_CPU_OFF /* the thread then opens files of /proc */
                        ? crn_helper_start_apart(&sampler->helper, name, file, run, profile)
                        : crn_helper_start(&sampler->helper, name, run, profile);
     return started ? CAIRN_OK : CAIRN_E_THREAD;

@@ -126,7 +126,7 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     if (options->command)
         crn_profile_add_note(profile, "command", options->command);
     put_labels(profile, options->labels);
-    if (options->spans) { /* a replay needs it */
+    if (options->spans) { /* a replay needs the number of cores */
         char cores[16];
         snprintf(cores, sizeof cores, "%u", crn_thread_cores());
         crn_profile_add_note(profile, "cores", cores);

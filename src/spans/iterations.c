@@ -20,7 +20,7 @@ typedef struct points {
     bool numbered;
 } points;
 
-/* Returns true if the span is one of the block's points. */
+/* Returns true if a span of the block is shown as a point. */
 static bool is_point(const points *points, const crn_span *its, uint32_t span)
 {
     return !its->open && (!points->numbered || its->iteration != CAIRN_ITERATION_NONE) &&

@@ -44,8 +44,8 @@ typedef struct crn_span_group {
 
 typedef struct crn_span_groups {
     uint32_t count;
-    crn_span_group *groups; /* grouped by block, the largest total first; in a block numbers ascend,
-                               other groups follow the sort key */
+    crn_span_group *groups; /* by block, the largest total first; in a block first ascending
+                               numbers, then other groups by the sort key, then OTHER and NONE */
     uint32_t hidden_blocks; /* number of blocks left out, those with least total */
     uint64_t self, edges[CRN_SPAN_BINS + 1]; /* as in crn_span_table */
     crn_span_paths paths;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * jitdump.h - reads jitdump files, which runtimes write for profilers: a record, with its code, for
- * each function that they compile while the program runs.
+ * jitdump.h - reads jitdump files. A runtime writes one for profilers: a record, with name and
+ * code, of each function that it compiles while the program runs.
  */
 #ifndef CRN_SYMBOLS_JITDUMP_H
 #define CRN_SYMBOLS_JITDUMP_H

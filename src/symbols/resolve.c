@@ -34,7 +34,7 @@ typedef struct resolving {
     uint32_t allocates_capacity;
     bool allocator;           /* the current module is libcairn-alloc, removed as a whole */
     uint32_t failures;        /* number of modules with warnings */
-    const crn_module *failed; /* the last of them */
+    const crn_module *failed; /* the last module with warnings */
     uint64_t done, total, named;
     crn_symbols_progress *progress;
 } resolving;

@@ -289,7 +289,7 @@ static void describe(working *work)
     const crn_why_pairs *pairs = work->pairs;
     crn_why *why = work->why;
     double *largest = crn_calloc(why->cause_count, sizeof *largest);
-    /* From here on `effective` has inclusive costs, which causes of calls show. */
+    /* From here on `effective` has inclusive costs: they are the cost of a cause of calls. */
     for (int side = 0; side < CRN_SIDES; side++)
         for (uint32_t p = 0; p < pairs->count; p++)
             work->effective[side][p] = work->mean_cost[side][p];
