@@ -85,7 +85,7 @@ CAIRN_API void cairn_span_follows(cairn_strand *strand, cairn_span other);
  * wait for space. In a child of fork, a token from before the fork refers to a span of the parent;
  * its context is unknown, so work is charged to the adopter's own context. */
 typedef struct cairn_handoff {
-    cairn_span span;       /* the taker's current span */
+    cairn_span span;       /* local parent of the adopter's spans */
     cairn_context context; /* the taker's context, a number of `lane` */
     uint32_t lane;
     uint64_t taken; /* clock: when the token was taken; 0: from another process, or without

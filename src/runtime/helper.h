@@ -84,8 +84,8 @@ void crn_helper_stop(crn_helper *helper);
 
 /* Halts the helper until crn_helper_let_end. Waits only until the helper waits: to wait for the end
  * of a thread takes long if other programs use the processors. Returns the number of threads that
- * still exist, of the helper and its keeper; 0 if the helper does not run or is the calling
- * thread. */
+ * still exist, of the helper and its keeper; 0 if the helper does not run, its `run` has returned,
+ * or it is the calling thread. */
 unsigned crn_helper_halt(crn_helper *helper);
 
 /* Tells a halted helper to end, when it next wakes up, and detaches it. crn_helper_stop may still
