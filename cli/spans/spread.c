@@ -341,8 +341,8 @@ static int show(FILE *out, view *view, const char *block, crn_span_sort sort, ui
                             view->path);
     choose_lines(view, block, sort);
     if (!view->count)
-        return crn_cli_fail("%s: there is no histogram of a block \"%s\"; without --block all are "
-                            "shown",
+        return crn_cli_fail("%s: there is no histogram of a block \"%s\"; leave out --block to see "
+                            "all",
                             view->path, block);
     view->shown = view->count < top ? view->count : top;
     fill_bins(view);
