@@ -99,7 +99,7 @@ static inline bool step_usual(crn_stack *stack, crn_walk *walk, const crn_unwind
     if (rule->saved != CRN_UNWIND_KEPT) {
         saved_at = rule->saved == CRN_UNWIND_AT_CFA ? cfa : walk->at.frame;
         saved_at += (uintptr_t)(intptr_t)rule->saved_offset;
-        if (is_outside(low, high, saved_at))
+        if (is_outside(walk->at.stack, high, saved_at))
             return false;
         walk->at.frame = *(const volatile uintptr_t *)saved_at;
     }
@@ -119,8 +119,8 @@ crn_ending crn_walk_up(crn_stack *stack, crn_walk *walk)
         crn_unwind_code code;
         if (is_known(stack, walk->slot, walk->at.pc, walk->at.frame))
             return CRN_END_KNOWN;
-        if (CRN_UNLIKELY(walk->at.pc == 0))
-            return CRN_END_OUTERMOST;
+        if (CRN_UNLIKELY(walk->at.pc <= 1)) /* 1 is no return address: no call is before it */
+            return walk->at.pc ? CRN_END_NOTHING : CRN_END_OUTERMOST;
         crn_fresh *fresh = next_fresh(stack);
         if (CRN_UNLIKELY(!fresh) || CRN_UNLIKELY(!look(crn_unwind_address(&walk->at), &code)))
             return CRN_END_NO_MEMORY;

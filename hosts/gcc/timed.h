@@ -30,7 +30,8 @@ typedef struct crn_timed {
     timer_t timer;
     bool ended;             /* atomic: its ring gets nothing more */
     uint64_t written, read; /* numbers of words; atomic */
-    uint64_t lost; /* timer periods for which the ring had no space; written by the handler */
+    uint64_t lost; /* timer periods for which the ring, or an alternate stack, had no space; written
+                      by the handler */
     cairn_strand *strand; /* used by the charging thread; NULL before the first sample */
     char name[16];
     uint64_t words[CRN_TIME_WORDS];

@@ -10,13 +10,18 @@
 #include "interpreter.h"
 #include "sample.h"
 
-static void record(crn_sampled *thread, const ucontext_t *context)
+static void lose(crn_sampled *thread)
+{
+    __atomic_add_fetch(&thread->lost, 1, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) static void record(crn_sampled *thread, const ucontext_t *context)
 {
     const uint64_t mask = CRN_RING_WORDS - 1;
     uint64_t at = thread->turn->written;
     uint64_t used = at - __atomic_load_n(&thread->turn->read, __ATOMIC_ACQUIRE);
     if (CRN_RING_WORDS - used < CRN_HEAD_WORDS + CRN_FRAMES_MOST) {
-        __atomic_add_fetch(&thread->lost, 1, __ATOMIC_RELAXED);
+        lose(thread);
         return;
     }
     if (!thread->bounds_known) { /* once: it takes some system calls */
@@ -26,7 +31,8 @@ static void record(crn_sampled *thread, const ucontext_t *context)
     }
     uintptr_t registers[CRN_UNWIND_REGISTERS];
     crn_unwind_frame frame = crn_unwind_interrupted(context, registers);
-    crn_unwind_walk walk = {.memory = &thread->memory,
+    crn_unwind_memory memory = crn_unwind_above(&thread->memory, frame.stack);
+    crn_unwind_walk walk = {.memory = &memory,
                             .registers = registers,
                             .addresses = thread->ring,
                             .most = CRN_FRAMES_MOST,
@@ -55,8 +61,11 @@ ALIGNED static void handle(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     bool own = number == __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
-    if (own && info->si_code == SI_TIMER && info->si_value.sival_ptr)
-        record(info->si_value.sival_ptr, context);
+    crn_sampled *thread = own && info->si_code == SI_TIMER ? info->si_value.sival_ptr : NULL;
+    if (thread && crn_unwind_has_room(context))
+        record(thread, context);
+    else if (thread)
+        lose(thread);
     errno = saved;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "unwind/unwind.h"
@@ -28,16 +29,50 @@ static bool holds(range range, uintptr_t address)
     return address >= range.low && address < range.high;
 }
 
-/* Returns the first thread's stack, which grows down from the loader's first stack pointer. */
+/* ---- the first thread's stack ---- */
+
+static struct {
+    bool known;
+    pthread_t thread;
+    range stack;
+} first;
+
+/* Returns the first thread's stack, which grows down from the loader's first stack pointer. The
+ * kernel keeps mappings out of the space that the limit allowed when the program began. */
 static range stack_of_first(void)
 {
-    const uintptr_t usual = (uintptr_t)8 << 20, unlimited = (uintptr_t)64 << 30;
+    const uintptr_t least = (uintptr_t)64 << 20, unlimited = (uintptr_t)64 << 30;
     struct rlimit limit;
-    uintptr_t size = usual;
+    uintptr_t size = least;
     if (getrlimit(RLIMIT_STACK, &limit) == 0)
         size = limit.rlim_cur > unlimited ? unlimited : limit.rlim_cur;
     uintptr_t high = ((uintptr_t)__libc_stack_end | (CRN_UNWIND_PAGE - 1)) + 1;
-    return (range){high - (size < usual ? usual : size), high};
+    return (range){high - (size < least ? least : size), high};
+}
+
+/* Notes the first thread and its stack, if the caller is the first thread on its own stack. It runs
+ * before the program's first function, as the program may raise the limit: then mappings, such as
+ * the stacks of coroutines, are within the new limit. */
+__attribute__((constructor)) static void note_first(void)
+{
+    if (first.known || gettid() != getpid() || !&__libc_stack_end || !__libc_stack_end)
+        return;
+    int saved = errno;
+    range stack = stack_of_first();
+    if (holds(stack, (uintptr_t)__builtin_frame_address(0))) {
+        first.stack = stack;
+        first.thread = pthread_self();
+        __atomic_store_n(&first.known, true, __ATOMIC_RELEASE);
+    }
+    errno = saved;
+}
+
+/* Returns true for the first thread; not in a child that another thread has forked. */
+static bool is_first(void)
+{
+    note_first();
+    return __atomic_load_n(&first.known, __ATOMIC_ACQUIRE) &&
+           pthread_equal(pthread_self(), first.thread);
 }
 
 /* ---- other threads' stacks ---- */
@@ -114,32 +149,46 @@ static bool find_mapping(uintptr_t address, range *found)
     return is_found;
 }
 
-/* Returns the stack of a thread other than the first. libc puts the thread descriptor at the
- * stack's upper end. The mapping need not end there, because the kernel merges adjacent mappings.
- * Returns an empty range on failure. */
-static range stack_of_other(uintptr_t here)
+/* Returns the stack of a thread other than the first, also if the thread runs on another stack:
+ * that of a coroutine or of a signal handler. libc puts the thread descriptor at the stack's upper
+ * end. The mapping need not end there, because the kernel merges adjacent mappings. Returns an
+ * empty range on failure. */
+static range stack_of_other(void)
 {
     range stack;
-    if (!find_mapping(here, &stack))
-        return (range){0, 0};
     uintptr_t descriptor = (uintptr_t)pthread_self() & ~(uintptr_t)(sizeof(uintptr_t) - 1);
-    if (holds(stack, descriptor) && descriptor > here)
-        stack.high = descriptor;
+    if (!find_mapping(descriptor, &stack))
+        return (range){0, 0};
+    stack.high = descriptor;
+    /* Not noted as the first thread, or a child that another thread has forked: only in the second
+     * case the descriptor is at a stack's end. */
+    if (gettid() == getpid() && !holds(stack, (uintptr_t)__builtin_frame_address(0)))
+        return (range){0, 0};
     return stack;
 }
 
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
 {
     int saved = errno;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    range stack = {0, 0};
-    if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end)
-        stack = stack_of_first();
-    if (!holds(stack, here)) /* for example in a child that another thread has forked */
-        stack = stack_of_other(here);
+    range stack = is_first() ? first.stack : stack_of_other();
     *low = stack.low;
     *high = stack.high;
     errno = saved;
+}
+
+crn_unwind_memory crn_unwind_above(const crn_unwind_memory *all, uintptr_t stack)
+{
+    crn_unwind_memory above = *all;
+    above.low = stack >= all->low && stack < all->high ? stack : all->high;
+    return above;
+}
+
+bool crn_unwind_has_room(const void *context)
+{
+    enum { NEEDED = 4096 };
+    const stack_t *alternate = &((const ucontext_t *)context)->uc_stack;
+    uintptr_t room = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)alternate->ss_sp;
+    return room >= alternate->ss_size || room >= NEEDED;
 }
 
 bool crn_unwind_is_entry(uintptr_t stack)

@@ -92,9 +92,18 @@ static inline void crn_unwind_refresh(crn_unwind_memory *memory)
     memory->page = 0;
 }
 
-/* Finds the bounds of the calling thread's stack; sets both to 0 on failure. Takes no lock and
- * allocates nothing, so it may be called inside malloc. */
+/* Finds the bounds of the calling thread's own stack, whichever stack it runs on now; sets both to
+ * 0 on failure. Takes no lock and allocates nothing, so it may be called inside malloc. */
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high);
+
+/* Returns the memory for a walk that begins at the stack pointer `stack`: of the thread's own stack
+ * (`all`) only the part from there on is read in place, as what is below may not be mapped. If
+ * `stack` is of another stack, nothing is. */
+crn_unwind_memory crn_unwind_above(const crn_unwind_memory *all, uintptr_t stack);
+
+/* Returns true if a signal handler has enough stack for a walk. False on an alternate stack that is
+ * too small, or nearly full. `context` is the handler's third argument. */
+bool crn_unwind_has_room(const void *context);
 
 /* Returns true if `stack` is nearly the stack pointer with which the process began: the frame is
  * that of the loader's first function, which has no tables. */
@@ -271,6 +280,10 @@ crn_unwind_frame crn_unwind_interrupted(const void *context,
 
 typedef struct crn_unwind_walk crn_unwind_walk;
 
+/* Programs have no code above: of 64 bits, addresses have 57 at most, the kernel's upper half
+ * included. */
+#define CRN_UNWIND_ADDRESS_MOST ((UINT64_C(1) << 56) - 1)
+
 /* An interpreter's loop: the native function at `start`. A walk calls `before` before it adds a
  * frame of the loop. `count` is the number of words in `addresses`; `before` may add words, and
  * returns the new number. */
@@ -298,7 +311,8 @@ struct crn_unwind_walk {
     bool is_carried;   /* `carried` is known */
 
     /* Result: up to `most` words, innermost first, in a ring of mask + 1 words from index `at`: the
-     * frames' addresses (crn_unwind_address), and the words that loops added. */
+     * frames' addresses (crn_unwind_address), at most CRN_UNWIND_ADDRESS_MOST, and the words that
+     * loops added. */
     uint64_t *addresses;
     size_t most;
     uint64_t mask, at;
