@@ -106,6 +106,11 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
 {
     if (crn_unwind_recall(address, code))
         return;
+    if (!address) { /* marks free slots, and is no code */
+        *code = (crn_unwind_code){.rule = {.kind = CRN_UNWIND_NOTHING},
+                                  .carried = CRN_UNWIND_NOT_SAVED};
+        return;
+    }
     uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_ACQUIRE);
     crn_unwind_code found;
     crn_unwind_code_find(address, &found);

@@ -71,7 +71,7 @@ static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *co
     const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)module->start;
     *count = 0;
     if (module->end - module->start < sizeof *file || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
-        file->e_phentsize != sizeof(ElfW(Phdr)) ||
+        file->e_phentsize != sizeof(ElfW(Phdr)) || file->e_phoff > CRN_UNWIND_PAGE ||
         file->e_phoff + file->e_phnum * sizeof(ElfW(Phdr)) > CRN_UNWIND_PAGE ||
         file->e_phoff % sizeof(uintptr_t))
         return NULL;

@@ -207,6 +207,8 @@ size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame)
             break;
         }
         uintptr_t address = crn_unwind_address(&frame);
+        if (address == 0 || address > CRN_UNWIND_ADDRESS_MOST) /* no return address */
+            break;
         count = add_loops(walk, address, count);
         if (count < walk->most)
             walk->addresses[(walk->at + count++) & walk->mask] = address;

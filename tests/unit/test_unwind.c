@@ -402,6 +402,45 @@ static uintptr_t word_of(random_source *random, const crn_unwind_module *module,
     }
 }
 
+/* Address 0 marks free slots of the cache. */
+static void address_zero_takes_no_space(void **state)
+{
+    (void)state;
+    crn_unwind_code code;
+    crn_unwind_look((uintptr_t)address_zero_takes_no_space, &code);
+    uint64_t before = crn_unwind_known->count;
+    for (int i = 0; i < 100; i++) {
+        code.rule.kind = CRN_UNWIND_FRAME;
+        crn_unwind_look(0, &code);
+        assert_int_equal(code.rule.kind, CRN_UNWIND_NOTHING);
+        crn_unwind_tag(0, 7);
+        assert_false(crn_unwind_recall(0, &code));
+    }
+    assert_int_equal(crn_unwind_known->count, before);
+}
+
+/* A word that is no return address is not taken for a frame: interpreters' words are above. */
+static void no_address_is_above_those_of_programs(void **state)
+{
+    (void)state;
+    static const uintptr_t words[] = {1, UINTPTR_MAX, (uintptr_t)1 << 63,
+                                      (uintptr_t)1 << 62 | 4096};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint64_t addresses[FRAMES];
+        uintptr_t stack[] = {0, words[i], 0, 0};
+        crn_unwind_memory memory = {.low = (uintptr_t)stack, .high = (uintptr_t)(stack + 4)};
+        crn_unwind_walk walk = {
+            .memory = &memory, .addresses = addresses, .most = FRAMES, .mask = UINT64_MAX};
+        crn_unwind_frame frame = {.pc = 4096, /* code without tables */
+                                  .stack = (uintptr_t)stack,
+                                  .frame = (uintptr_t)stack,
+                                  .interrupted = true};
+        assert_int_equal(crn_unwind_stack(&walk, frame), 1);
+        assert_int_equal(addresses[0], 4096);
+        assert_false(walk.complete);
+    }
+}
+
 static void any_stack_ends(void **state)
 {
     (void)state;
@@ -445,6 +484,8 @@ int main(void)
         cmocka_unit_test(cached_rules_are_the_parsed_ones),
         cmocka_unit_test(a_made_index_finds_the_same_rules),
         cmocka_unit_test(damaged_tables_are_survived),
+        cmocka_unit_test(address_zero_takes_no_space),
+        cmocka_unit_test(no_address_is_above_those_of_programs),
         cmocka_unit_test(any_stack_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
