@@ -30,22 +30,27 @@ static size_t module_count;
 static cairn_block nothing;
 static cairn_profile *profile;
 
+/* Paths are not on the stack, which may be a small one of the program's: this runs inside its
+ * malloc. Under the lock. */
+static char program_path[PATH_MAX];
+
 static void note(const crn_unwind_module *module, const char *path)
 {
-    char key[PATH_MAX + sizeof "module "], value[2 * CRN_UNWIND_BUILD_ID + 1];
+    static char key[PATH_MAX + sizeof "module "];
+    char value[2 * CRN_UNWIND_BUILD_ID + 1];
     crn_unwind_build_id_text(module, value);
     snprintf(key, sizeof key, "module %s", path);
     cairn_profile_note(profile, key, value);
 }
 
 /* Returns the path of a module. Notes its build id at the first call. */
-static const char *path_noted(const crn_unwind_module *found, char program[PATH_MAX])
+static const char *path_noted(const crn_unwind_module *found)
 {
     for (size_t i = 0; i < module_count; i++)
         if (modules[i].start == found->start &&
             (!*found->name || strcmp(modules[i].path, found->name) == 0))
             return modules[i].path;
-    const char *path = crn_unwind_module_path(found, program);
+    const char *path = crn_unwind_module_path(found, program_path);
     note(found, path);
     if (!modules)
         modules = crn_pages(MODULES_MAX * sizeof *modules);
@@ -129,7 +134,7 @@ static const char *names_of_compiled(void)
 static cairn_block add(uintptr_t back)
 {
     crn_unwind_module module;
-    char name[2 + 16 + 1], program[PATH_MAX];
+    char name[2 + 16 + 1];
     cairn_block_info info = {.name = name, .file = ""};
     bool found = crn_unwind_module_find(back - 1, &module);
     const crn_unwind_module compiled = {.name = found ? "" : names_of_compiled()};
@@ -137,7 +142,7 @@ static cairn_block add(uintptr_t back)
         info.name = "[vdso]";
         return cairn_block_add(profile, &info);
     }
-    info.file = path_noted(found ? &module : &compiled, program);
+    info.file = path_noted(found ? &module : &compiled);
     snprintf(name, sizeof name, "0x%lx", (unsigned long)(back - (found ? module.bias : 0)));
     return cairn_block_add(profile, &info);
 }
