@@ -83,7 +83,7 @@ typedef struct crn_sampled {
 
     /* Written by the handler. The collector reads the ring, sets `lost` to 0 when it has counted
      * it, and clears `bounds_known` for a new thread. */
-    uint64_t lost; /* samples that found no room in the ring; atomic */
+    uint64_t lost; /* samples that found no room in the ring, or on an alternate stack; atomic */
     uint64_t *ring;
     bool bounds_known; /* `memory` has the bounds of the thread's stack */
     crn_unwind_memory memory;
@@ -119,6 +119,13 @@ uint64_t crn_sample_clock(clockid_t clock);
 
 /* Returns true if the program contains libcairn, and so profiles itself. */
 bool crn_sample_profiles_itself(void);
+
+/* ---- exec.c ---- */
+
+/* Returns true if a program before this one was sampled in the process, and called exec. Each
+ * sampled program writes the process's id over the value of CAIRN_SAMPLE_PROCESS, in place, for the
+ * next one to compare. */
+bool crn_sample_follows_exec(void);
 
 /* ---- handler.c: in the program's threads ---- */
 
@@ -159,6 +166,11 @@ bool crn_sample_pause(sigset_t *mask);
 void crn_sample_go_on(bool paused, const sigset_t *mask);
 /* Replaces a hidden collector by one that the C library knows, for good. */
 void crn_sample_show(void);
+/* Called before code is unloaded and after it. Lets the collector look up the code of the samples
+ * so far, and holds it back meanwhile, but not for long: the code's destructors may wait for other
+ * threads. _end gets what _begin returned. */
+uint64_t crn_sample_unload_begin(void);
+void crn_sample_unload_end(uint64_t begun);
 /* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 
@@ -194,6 +206,8 @@ bool crn_sample_threads_are_gone(int *status);
  * is and for which `sleeps_on` returns false. */
 void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t now),
                              void (*look)(crn_sampled *thread, uint64_t now));
+/* Returns true if a ring has samples that are not charged yet. */
+bool crn_sample_threads_have_samples(void);
 /* Calls `each` for all threads of the program, with the present time. */
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now));
 /* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */

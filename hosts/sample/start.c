@@ -30,6 +30,8 @@ enum {
     PERIOD_LEAST = 10000,     /* ns */
     PERIOD_USUAL = 1000000,   /* ns */
     STACK_LEAST = 256 * 1024, /* bytes */
+    ROUND_MS = 10,            /* longest wait for a round before code is unloaded */
+    UNLOAD_MS = 100,          /* longest time without rounds while code is unloaded */
     END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
@@ -71,6 +73,10 @@ static struct {
     crn_futex_lock replaced; /* held from crn_sample_pause to crn_sample_go_on */
     crn_futex_lock lock;
     uint32_t changes;       /* number of changes under the lock that threads wait for; atomic */
+    bool wanted;            /* a thread waits for a round; under the lock */
+    uint32_t rounds;        /* number of rounds that threads have waited for; under the lock */
+    uint64_t unloading;     /* until then there are no rounds, as code is unloaded (CLOCK_MONOTONIC,
+                               ns); 0: it is not; atomic */
     crn_futex_lock working; /* held while the collector works, so that no fork sees it half done */
     sigset_t forking_mask;  /* of the thread that forks; under `working` */
     uint64_t period_ns;     /* of processor time between two samples of a thread */
@@ -120,15 +126,29 @@ static bool is_going_on(void)
     return __atomic_load_n(&collector.ending, __ATOMIC_ACQUIRE) == END_NOT;
 }
 
+/* Returns false while code is unloaded: a round reads the tables of code that samples found. */
+static bool can_look(void)
+{
+    uint64_t until = __atomic_load_n(&collector.unloading, __ATOMIC_ACQUIRE);
+    return is_going_on() && (!until || crn_sample_clock(CLOCK_MONOTONIC) >= until);
+}
+
 static void round_run(void)
 {
     crn_futex_lock_take(&collector.working);
-    if (is_going_on()) {
+    if (can_look()) {
         crn_sample_threads_scan(collector.profile, crn_sample_finish);
         crn_sample_threads_look(crn_sample_sleeps_on, crn_sample_look);
         cairn_priv_process_moment();
     }
     crn_futex_lock_give(&collector.working);
+    crn_futex_lock_take(&collector.lock);
+    if (collector.wanted) {
+        collector.wanted = false;
+        collector.rounds++;
+        announce();
+    }
+    crn_futex_lock_give(&collector.lock);
 }
 
 /* Makes the threads' entries in a child of fork that ends before the first round. */
@@ -154,7 +174,7 @@ static bool wait_for(uint64_t gap)
 {
     uint64_t until = crn_sample_clock(CLOCK_MONOTONIC) + gap;
     crn_futex_lock_take(&collector.lock);
-    while (is_going_on() && crn_sample_clock(CLOCK_MONOTONIC) < until)
+    while (is_going_on() && !collector.wanted && crn_sample_clock(CLOCK_MONOTONIC) < until)
         await_change(until);
     crn_futex_lock_give(&collector.lock);
     return is_going_on();
@@ -299,8 +319,7 @@ static bool join_collector(uint64_t limit)
 }
 
 /* Starts a thread whose stack has STACK_LEAST bytes; with `for_program`, as many as the program's
- * threads have, if that is more. The program may have chosen smaller stacks, or a scheduling
- * policy, as the default of its threads. */
+ * threads have, if that is more. The program may have chosen another default. */
 static bool start_thread(pthread_t *thread, bool for_program, void *(*run)(void *), void *data)
 {
     pthread_attr_t attributes;
@@ -354,7 +373,8 @@ static void begin(const sigset_t *program)
     crn_sample_find_call();
     crn_futex_lock_take(&collector.lock);
     __atomic_store_n(&collector.ending, END_NOT, __ATOMIC_RELEASE);
-    collector.ended = collector.looked = collector.fetched = collector.late = false;
+    collector.ended = collector.looked = collector.fetched = collector.late = collector.wanted =
+        false;
     collector.status = 0;
     crn_sample_ending_thread = 0;
     collector.files = cairn_priv_process_file_is_here() ? FILES_SHARED : FILES_APART;
@@ -446,27 +466,12 @@ static void open_profile(const char *path)
     begin(NULL);
 }
 
-/* Returns true if a program before this one was sampled in the process, and called exec. Each
- * sampled program writes the process's id over the value of CAIRN_SAMPLE_PROCESS, in place, for the
- * next one to compare. */
-static bool follows_exec(void)
-{
-    enum { DIGITS = 10 };
-    char *text = secure_getenv("CAIRN_SAMPLE_PROCESS"), own[DIGITS + 1];
-    if (!text || strlen(text) != DIGITS)
-        return false;
-    snprintf(own, sizeof own, "%0*d", DIGITS, (int)getpid());
-    bool same = strcmp(text, own) == 0;
-    memcpy(text, own, DIGITS);
-    return same;
-}
-
 __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
     const char *period = secure_getenv("CAIRN_PERIOD"), *path = secure_getenv("CAIRN_SAMPLE");
     bool all = secure_getenv("CAIRN_STACKS") != NULL; /* also programs that use libcairn */
-    if (path && follows_exec())
+    if (path && crn_sample_follows_exec())
         crn_sample_used_before = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
     if (path && (all || !crn_sample_profiles_itself())) {
         collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
@@ -601,6 +606,43 @@ void crn_sample_go_on(bool paused, const sigset_t *mask)
     crn_futex_lock_give(&collector.replaced);
     crn_sample_mask(SIG_SETMASK, mask, NULL);
     errno = saved;
+}
+
+static void await_round(uint64_t limit)
+{
+    if (!crn_futex_lock_take_until(&collector.lock, limit))
+        return;
+    uint32_t before = collector.rounds;
+    collector.wanted = is_going_on();
+    announce();
+    while (collector.wanted && collector.rounds == before && is_going_on() &&
+           crn_sample_clock(CLOCK_MONOTONIC) < limit)
+        await_change(limit);
+    crn_futex_lock_give(&collector.lock);
+}
+
+uint64_t crn_sample_unload_begin(void)
+{
+    sigset_t mask;
+    if (!collector.running || crn_sample_filtered || getpid() != collector.process)
+        return 0;
+    int saved = errno;
+    uint64_t until = after_ms(UNLOAD_MS);
+    block_signals(&mask);
+    if (crn_sample_threads_have_samples())
+        await_round(after_ms(ROUND_MS));
+    __atomic_store_n(&collector.unloading, until, __ATOMIC_SEQ_CST);
+    if (crn_futex_lock_take_until(&collector.working, until)) /* the present round is over */
+        crn_futex_lock_give(&collector.working);
+    crn_sample_mask(SIG_SETMASK, &mask, NULL);
+    errno = saved;
+    return until;
+}
+
+void crn_sample_unload_end(uint64_t begun)
+{
+    __atomic_compare_exchange_n(&collector.unloading, &begun, 0, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
 }
 
 /* libc changes the rights of a thread that it knows, whatever the filter of the thread that asks

@@ -188,7 +188,8 @@ static crn_sampled *thread_new(void)
     thread->turn->next = NEVER;
     sigset_t mask;
     lock_timers(&mask);
-    threads[thread_count++] = thread;
+    threads[thread_count] = thread;
+    __atomic_store_n(&thread_count, thread_count + 1, __ATOMIC_RELEASE);
     unlock_timers(&mask);
     return thread;
 }
@@ -464,6 +465,16 @@ void crn_sample_threads_look(bool (*sleeps_on)(crn_sampled_turn *turn, uint64_t 
         if (sampled ? turn->next != NEVER : now >= turn->next && !sleeps_on(turn, now))
             look(threads[i], now);
     }
+}
+
+bool crn_sample_threads_have_samples(void)
+{
+    size_t count = __atomic_load_n(&thread_count, __ATOMIC_ACQUIRE);
+    for (size_t i = 0; i < count; i++)
+        if (__atomic_load_n(&turns[i].written, __ATOMIC_RELAXED) !=
+            __atomic_load_n(&turns[i].read, __ATOMIC_RELAXED))
+            return true;
+    return false;
 }
 
 void crn_sample_threads_each(void (*each)(crn_sampled *thread, uint64_t now))

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Unloaded code: other code may come to its addresses, whose rules and names are cached.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "sample.h"
+
+EXPORT int dlclose(void *handle)
+{
+    static int (*real)(void *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "dlclose");
+    uint64_t begun = crn_sample_unload_begin();
+    int result = real ? real(handle) : -1;
+    crn_unwind_unloaded();
+    crn_sample_unload_end(begun);
+    return result;
+}
