@@ -88,6 +88,8 @@ static bool is_for_all(const long arguments[])
 static bool keeps_action(const long arguments[])
 {
     enum { HANDLER, WORDS = 4 };
+    if (arguments[0] != __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE))
+        return false; /* the kernel says if addresses are wrong */
     const uintptr_t *new = (const uintptr_t *)arguments[1];
     uintptr_t *old = (uintptr_t *)arguments[2];
     __sighandler_t handler = new ? (__sighandler_t) new[HANDLER] : SIG_DFL;

@@ -50,6 +50,16 @@ static sigset_t without_own(const sigset_t *set)
     return without;
 }
 
+/* As without_own, for functions that report a missing set (NULL). */
+static const sigset_t *set_without_own(const sigset_t *set, sigset_t *without)
+{
+    const sigset_t *volatile given = set; /* libc declares that it is never NULL */
+    if (!given)
+        return NULL;
+    *without = without_own(set);
+    return without;
+}
+
 /* ---- blocking ---- */
 
 /* Returns the set that is to be blocked or unblocked in place of the program's. Threads with a
@@ -103,27 +113,27 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
                         const struct timespec *restrict timeout)
 {
     FIND_REAL(sigtimedwait);
-    sigset_t without = without_own(set);
-    return real(&without, info, timeout);
+    sigset_t without;
+    return real(set_without_own(set, &without), info, timeout);
 }
 
 EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     FIND_REAL(sigwaitinfo);
-    sigset_t without = without_own(set);
-    return real(&without, info);
+    sigset_t without;
+    return real(set_without_own(set, &without), info);
 }
 
 EXPORT int sigwait(const sigset_t *restrict set, int *restrict number)
 {
     FIND_REAL(sigwait);
-    sigset_t without = without_own(set);
-    return real(&without, number);
+    sigset_t without;
+    return real(set_without_own(set, &without), number);
 }
 
 EXPORT int signalfd(int file, const sigset_t *set, int flags)
 {
     FIND_REAL(signalfd);
-    sigset_t without = without_own(set);
-    return real(file, &without, flags);
+    sigset_t without;
+    return real(file, set_without_own(set, &without), flags);
 }

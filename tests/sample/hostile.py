@@ -3,7 +3,8 @@
 """cairn run on programs that do what samplers stumble over: each ends as it does alone, and leaves
 a complete capture.
 
-usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM PROGRAM-OF-ANOTHER-ROOT PROGRAM-WITH-RIGHTS WORK
+usage: hostile.py CAIRN PROGRAM SAMPLED-PROGRAM PROGRAM-OF-ANOTHER-ROOT PROGRAM-WITH-RIGHTS
+                  PROGRAM-WITH-STRAY-STACKS WORK
 """
 import glob
 import json
@@ -18,7 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, PROGRAM, SAMPLED, ELSEWHERE, RIGHTS, WORK = (os.path.abspath(name) for name in sys.argv[1:7])
+CAIRN, PROGRAM, SAMPLED, ELSEWHERE, RIGHTS, STRAY, WORK = (os.path.abspath(name) for name in sys.argv[1:8])
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 120  # seconds, before a program that hangs is killed with all that it started
 shutil.rmtree(WORK, ignore_errors=True)
@@ -149,6 +150,49 @@ rights_part("filtered", "rights: no thread keeps the old ones when the one that 
 rights_part("late", "rights: a collector that does not end in time ends the run when it can")
 rights_part("two", "rights: of two threads that change them at once, one waits for the other")
 rights_part("ends", "rights: a handler changes the group while exit() ends the collector")
+
+
+@case("alternate stacks that are too small for a sample: nothing below them is written")
+def _():
+    assert "work" in names_of(check(STRAY, "alternate"))
+
+
+@case("a handler that has used most of its alternate stack: nothing below it is written")
+def _():
+    check(STRAY, "nested")
+
+
+@case("stacks of coroutines that go away, with --alloc, too")
+def _():
+    for name in "coroutines", "unlimited":
+        for options in [], ["--alloc=exact"]:
+            assert "run_lower" in names_of(check(STRAY, name, options=options)), (name, options)
+
+
+@case("code that is unloaded: the code that comes to its place has its own name")
+def _():
+    libraries = {}
+    for name in "first", "second":
+        libraries[name] = os.path.join(WORK, name + ".so")
+        source = os.path.join(WORK, name + ".c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("void %s_work(void) { for (volatile int i = 0; i < 100000; i++); }\n" % name)
+        subprocess.run(["cc", "-g", "-O1", "-shared", "-fPIC", "-o", libraries[name], source], check=True)
+    report = check(STRAY, "unloaded", FIRST=libraries["first"], SECOND=libraries["second"])
+    cpu = {row["block"]["name"]: row["inclusive"]["cpu"] / 1e6 for row in report["flat"]}
+    assert all(120 < cpu[name] < 280 for name in ("first_work", "second_work")), cpu
+
+
+@case("words that are no return addresses: they are neither functions nor an interpreter's")
+def _():
+    report = check(STRAY, "stray")
+    assert "work" in names_of(report), names_of(report)
+    assert report["contexts"] < 60, report["contexts"]
+
+
+@case("wrong addresses that the kernel reports: it reports them under Cairn, too")
+def _():
+    check(STRAY, "refused")
 
 
 @case("without /proc, it says what to do")
