@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "interpose.h"
 #include "plat/futex.h"
 #include "runtime.h"
 
@@ -21,6 +22,9 @@ extern char cairn_priv_time_stack[] __attribute__((weak));
 
 /* The usual period of the timers; the time between two turns of the charging thread. */
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
+
+/* The longest time without charges while code is unloaded. */
+enum { UNLOAD_NS = 100000000 };
 
 /* After more than QUIET turns without a sample the charging thread sleeps until the next sample, or
  * for SLEEP_NS. */
@@ -32,6 +36,8 @@ static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
 static bool runs; /* the charging thread runs */
+static uint64_t
+    unloading; /* until then code is unloaded, CLOCK_MONOTONIC, ns; 0: none is; atomic */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
 static int signal_number(void)
@@ -85,14 +91,24 @@ void crn_site_begin_thread(void)
 
 /* ---- the charging thread ---- */
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool is_unloading(void)
+{
+    uint64_t until = __atomic_load_n(&unloading, __ATOMIC_ACQUIRE);
+    return until && now_ns() < until;
+}
+
 /* Charges the samples of all rings, and frees those of threads that have ended. Returns true if
- * there were samples. Does not wait for the lock: a handler that has interrupted its holder may
- * wait for the charging thread. */
-static bool charge_all(void)
+ * there were samples. The lock is held. */
+static bool charge_locked(void)
 {
     bool any = false;
-    if (!crn_futex_lock_try(&lock))
-        return false;
     for (crn_timed **place = &threads; *place;) {
         crn_timed *timed = *place;
         bool ended = __atomic_load_n(&timed->ended, __ATOMIC_ACQUIRE);
@@ -105,6 +121,16 @@ static bool charge_all(void)
             place = &timed->next;
         }
     }
+    return any;
+}
+
+/* Does not wait for the lock: a handler that has interrupted its holder may wait for the charging
+ * thread. `ends`: the process ends, so that nothing can wait for code that is being unloaded. */
+static bool charge_all(bool ends)
+{
+    if (!crn_futex_lock_try(&lock))
+        return false;
+    bool any = (ends || !is_unloading()) && charge_locked();
     crn_futex_lock_give(&lock);
     return any;
 }
@@ -114,14 +140,53 @@ static void *charge_in_turns(void *data)
 {
     unsigned quiet = 0; /* consecutive turns without a sample */
     do {
-        quiet = charge_all() ? 0 : quiet + 1;
+        quiet = charge_all(false) ? 0 : quiet + 1;
         __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* below, charge_all sees each sample whose handler
                                                     did not see crn_time_sleeps */
-        if (quiet > QUIET && charge_all())
+        if (quiet > QUIET && charge_all(false))
             quiet = 0;
     } while (cairn_priv_host_thread_wait(quiet > QUIET ? SLEEP_NS : TURN_NS));
     return data;
+}
+
+/* ---- unloaded code ---- */
+
+/* Waits, not for long, until the calling thread's samples are charged: they may be of code that is
+ * about to be unloaded. */
+static void await_charge(void)
+{
+    enum { TRIES = 100, TRY_NS = 100000 };
+    const crn_timed *self = crn_time_self;
+    for (int i = 0; self && i < TRIES &&
+                    __atomic_load_n(&self->read, __ATOMIC_ACQUIRE) !=
+                        __atomic_load_n(&self->written, __ATOMIC_RELAXED);
+         i++) {
+        cairn_priv_host_thread_wake();
+        nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+    }
+}
+
+/* Nothing is charged meanwhile, as the charging thread reads unwinding tables in place; but it goes
+ * on soon, as the code's destructors may take long. Afterwards other code may come to the addresses
+ * of the unloaded code, whose rules and blocks are cached. */
+CRN_EXPORTED int dlclose(void *handle)
+{
+    CRN_REAL(__typeof__(dlclose), dlclose);
+    bool charges = runs && !cairn_priv_process_is_unseen();
+    uint64_t until = now_ns() + UNLOAD_NS;
+    if (charges) {
+        await_charge();
+        __atomic_store_n(&unloading, until, __ATOMIC_SEQ_CST);
+        if (crn_futex_lock_take_until(&lock, until)) /* the present turn is over */
+            crn_futex_lock_give(&lock);
+    }
+    int result = real(handle);
+    crn_unwind_unloaded();
+    if (charges)
+        __atomic_compare_exchange_n(&unloading, &until, 0, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+    return result;
 }
 
 /* ---- the process ---- */
@@ -191,6 +256,6 @@ __attribute__((destructor)) static void end_process(void)
     if (crn_time_self)
         timer_delete(crn_time_self->timer);
     cairn_priv_host_thread_stop();
-    charge_all();
+    charge_all(true);
     runs = false;
 }

@@ -70,6 +70,45 @@ def own_threads():
     assert report("x.cairn")["notes"]["lanes"] == "2"  # it begins one thread
 
 
+RELOADER = """#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+static double used(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+int main(void) {
+    for (int i = 0; i < 20; i++) {
+        int second = i / 2 % 2;
+        void *library = dlopen(second ? "./second.so" : "./first.so", RTLD_NOW);
+        void (*work)(void);
+        if (!library)
+            abort();
+        *(void **)&work = dlsym(library, second ? "second_work" : "first_work");
+        for (double end = used() + 0.02; used() < end;)
+            work();
+        dlclose(library);
+    }
+    return 0;
+}
+"""
+
+
+@case("--profile=time: code that comes to the place of unloaded code has its own name")
+def unloaded():
+    for name in ("first", "second"):
+        write(name + ".c", "void %s_work(void) { for (volatile int i = 0; i < 100000; i++); }\n" % name)
+        run(GCC, "-g", "-O1", "-shared", "-fPIC", name + ".c", "-o", name + ".so")
+    write("reloader.c", RELOADER)
+    for options in ([], ["--stack"]):
+        run(CAIRN, "cc", "--profile=time", *options, "-g", "-O1", "reloader.c", "-o", "reloader")
+        run("./reloader", CAIRN_OUT="x.cairn")
+        cpu = {row["block"]["name"]: row["inclusive"]["cpu"] for row in report("x.cairn")["flat"]}
+        assert all(0.12e9 < cpu.get(name, 0) < 0.28e9 for name in ("first_work", "second_work")), (options, cpu)
+        os.unlink("x.cairn")
+
+
 @case("for the C library a program with one thread has one, though a thread samples")
 def alone():
     ways = {"none": "none 11 2 1", "bus": "01 bus 11 2 1", "cut": "cut 11 2 1", "end": "end 11 2 1",
