@@ -72,13 +72,25 @@ static void copy(const source *source, const crn_image *image, uintptr_t address
     }
 }
 
+/* Returns true if one segment of the file holds all the bytes. */
+static bool is_loaded(const crn_image *image, uintptr_t address, uint64_t size)
+{
+    for (size_t i = 0; i < image->load_count; i++) {
+        const Elf64_Phdr *load = &image->loads[i];
+        if (address >= load->p_vaddr && load->p_filesz >= size &&
+            address - load->p_vaddr <= load->p_filesz - size)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the address of .eh_frame, which the index begins with; 0 if its encoding is unusual. */
 static uintptr_t frames_of(const crn_image *image, const Elf64_Phdr *index)
 {
     const uint8_t *bytes = (const uint8_t *)(image->bias + index->p_vaddr);
     int32_t distance;
     const uint8_t relative_to_here = 0x1b; /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
-    if (index->p_filesz < 8 || bytes[1] != relative_to_here)
+    if (!is_loaded(image, index->p_vaddr, 4 + sizeof distance) || bytes[1] != relative_to_here)
         return 0;
     memcpy(&distance, bytes + 4, sizeof distance);
     return index->p_vaddr + 4 + (uintptr_t)(intptr_t)distance;
@@ -135,6 +147,8 @@ static bool load(const source *source, crn_image *image, crn_unwind_module *modu
         if (all[i].p_type != PT_LOAD || all[i].p_memsz == 0 ||
             all[i].p_vaddr + all[i].p_memsz < all[i].p_vaddr)
             continue;
+        if (all[i].p_filesz > all[i].p_memsz) /* no loader takes such a file */
+            return false;
         image->loads[image->load_count++] = all[i];
         if (all[i].p_vaddr < low)
             low = all[i].p_vaddr & -(uintptr_t)PAGE;

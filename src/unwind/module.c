@@ -113,12 +113,14 @@ bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
 uintptr_t crn_unwind_segment_end(const crn_unwind_module *module, uintptr_t address)
 {
     size_t count;
+    crn_unwind_module copy; /* its headers are not trusted */
     const ElfW(Phdr) *headers = headers_of(module, &count);
+    uintptr_t most = find_added(address, &copy) ? copy.end : UINTPTR_MAX;
     for (size_t i = 0; i < count; i++) {
-        uintptr_t start = module->bias + headers[i].p_vaddr;
+        uintptr_t start = module->bias + headers[i].p_vaddr, end = start + headers[i].p_memsz;
         if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_R) && address >= start &&
-            address - start < headers[i].p_memsz)
-            return start + headers[i].p_memsz;
+            address < end)
+            return end < most ? end : most;
     }
     return 0;
 }

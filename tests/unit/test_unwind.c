@@ -402,6 +402,41 @@ static uintptr_t word_of(random_source *random, const crn_unwind_module *module,
     }
 }
 
+/* Returns the page of a file whose only segment is at 8 and has that size, and adds it. */
+static crn_unwind_module file_of(uint64_t size, uint64_t place_of_headers)
+{
+    char *page =
+        mmap(NULL, CRN_UNWIND_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    ElfW(Ehdr) *file = (ElfW(Ehdr) *)(void *)page;
+    *file =
+        (ElfW(Ehdr)){.e_phoff = place_of_headers, .e_phnum = 1, .e_phentsize = sizeof(ElfW(Phdr))};
+    memcpy(file->e_ident, ELFMAG, SELFMAG);
+    *(ElfW(Phdr) *)(void *)(page + sizeof *file) =
+        (ElfW(Phdr)){.p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = 8, .p_memsz = size};
+    crn_unwind_module module = {.start = (uintptr_t)page,
+                                .end = (uintptr_t)page + CRN_UNWIND_PAGE,
+                                .bias = (uintptr_t)page,
+                                .name = "file"};
+    assert_true(crn_unwind_module_add(&module));
+    return module;
+}
+
+/* A copy of a file whose headers lie: a segment ends beyond the copy, or before it begins; the
+ * headers are before the file. */
+static void a_segment_ends_in_the_copy(void **state)
+{
+    (void)state;
+    const uint64_t usual = sizeof(ElfW(Ehdr));
+    crn_unwind_module honest = file_of(100, usual), large = file_of((uint64_t)1 << 40, usual),
+                      wraps = file_of(UINT64_MAX - 7, usual),
+                      before = file_of(100, UINT64_MAX - sizeof(ElfW(Phdr)) + 1);
+    assert_int_equal(crn_unwind_segment_end(&honest, honest.start + 16), honest.start + 108);
+    assert_int_equal(crn_unwind_segment_end(&large, large.start + 16), large.end);
+    assert_int_equal(crn_unwind_segment_end(&wraps, wraps.start + 16), 0);
+    assert_int_equal(crn_unwind_segment_end(&before, before.start + 16), 0);
+}
+
 /* Address 0 marks free slots of the cache. */
 static void address_zero_takes_no_space(void **state)
 {
@@ -484,6 +519,7 @@ int main(void)
         cmocka_unit_test(cached_rules_are_the_parsed_ones),
         cmocka_unit_test(a_made_index_finds_the_same_rules),
         cmocka_unit_test(damaged_tables_are_survived),
+        cmocka_unit_test(a_segment_ends_in_the_copy),
         cmocka_unit_test(address_zero_takes_no_space),
         cmocka_unit_test(no_address_is_above_those_of_programs),
         cmocka_unit_test(any_stack_ends),
