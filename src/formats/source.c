@@ -61,10 +61,13 @@ static ssize_t read_first(int descriptor, void *block, size_t size)
     enum { STEP_MS = 20 };
     for (int waited = 0; waited < CRN_SOURCE_WRITER_MS; waited += STEP_MS) {
         ssize_t count = read(descriptor, block, size);
-        int reason = errno;
         struct pollfd pipe = {.fd = descriptor};
-        if (count == 0 && poll(&pipe, 1, STEP_MS) == 0)
-            continue; /* no writer yet: after a writer, poll finds POLLHUP */
+        if (count == 0) {
+            if (poll(&pipe, 1, STEP_MS) <= 0)
+                continue; /* no writer yet: after a writer, poll finds POLLHUP */
+            count = read(descriptor, block, size); /* what it wrote meanwhile */
+        }
+        int reason = errno;
         fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
         if (count >= 0 || reason != EAGAIN)
             return count;

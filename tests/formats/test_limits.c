@@ -65,29 +65,53 @@ static void test_bomb(void **state)
     free(text);
 }
 
-/* A pipe without a writer is refused; a writer that opens it late, or writes late, is awaited. */
-static void test_lonely_pipe(void **state)
+enum { SHORT_MS = 200, LONG_MS = 120000 };
+
+int limits_writer_ms = SHORT_MS;
+
+/* Reads what the child process writes. */
+static void read_from(pid_t writer, const char *path)
 {
-    (void)state;
-    char path[SCRATCH_PATH];
     crn_error error;
     size_t length;
-    scratch_path(path, "lonely");
-    assert_int_equal(mkfifo(path, 0600), 0);
-    assert_null(crn_source_open(path, &error));
-    assert_non_null(strstr(error.message, "nobody writes to"));
-    pid_t writer = fork();
-    if (writer == 0) {
-        usleep(CRN_SOURCE_WRITER_MS / 2 * 1000);
-        int pipe = open(path, O_WRONLY);
-        usleep(CRN_SOURCE_WRITER_MS * 2 * 1000);
-        _exit(write(pipe, "a;b 1\n", 6) != 6);
-    }
     crn_source *source = crn_source_open(path, &error);
     assert_non_null(source);
     assert_string_equal(crn_source_line(source, &length, &error), "a;b 1");
     crn_source_close(source);
-    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    int status;
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
+}
+
+/* A pipe without a writer is refused; a writer that opens it late, or writes late, is awaited. */
+static void test_lonely_pipe(void **state)
+{
+    (void)state;
+    static const char text[] = "a;b 1\n";
+    char path[SCRATCH_PATH];
+    crn_error error;
+    scratch_path(path, "lonely");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    limits_writer_ms = SHORT_MS;
+    assert_null(crn_source_open(path, &error));
+    assert_non_null(strstr(error.message, "nobody writes to"));
+    limits_writer_ms = LONG_MS;
+    pid_t writer = fork();
+    if (writer == 0) {
+        usleep(SHORT_MS / 2 * 1000);
+        _exit(write(open(path, O_WRONLY), text, strlen(text)) != (ssize_t)strlen(text));
+    }
+    read_from(writer, path);
+    /* No limit is there for a writer that has opened the pipe. */
+    limits_writer_ms = SHORT_MS;
+    int opened = open(path, O_RDWR);
+    writer = fork();
+    if (writer == 0) {
+        usleep(SHORT_MS * 2 * 1000);
+        _exit(write(opened, text, strlen(text)) != (ssize_t)strlen(text));
+    }
+    close(opened);
+    read_from(writer, path);
     unlink(path);
 }
 
