@@ -5,6 +5,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import words_of  # noqa: E402
+
 
 def run_all(tests):
     """Returns the exit status. A function that returns a text is skipped for that reason."""
@@ -20,7 +24,7 @@ def run_all(tests):
             except (AssertionError, subprocess.SubprocessError, OSError, KeyError) as error:
                 failed += 1
                 print(f"not ok {number} - {name}")
-                print("\n".join("# " + line for line in str(error)[:2000].split("\n")))
+                print("\n".join("# " + line for line in words_of(error)[:6000].split("\n")))
             os.chdir("/")
         sys.stdout.flush()
     return 1 if failed else 0

@@ -36,6 +36,17 @@ def run(*command, status=0, **options):
     return text
 
 
+def words_of(fault):
+    """What a fault says. Of a child that failed or took too long, what it wrote, too."""
+    text = str(fault)
+    for name in "stdout", "stderr":
+        written = getattr(fault, name, None) or ""
+        if isinstance(written, bytes):
+            written = written.decode("utf-8", "replace")
+        text += "\n%s: %s" % (name, written[-2000:]) if written else ""
+    return text
+
+
 def main():
     failed = 0
     print("1..%d" % len(cases), flush=True)
@@ -43,8 +54,8 @@ def main():
         try:
             function()
             print("ok %d - %s" % (number, name), flush=True)
-        except (AssertionError, OSError, ValueError, KeyError, IndexError) as fault:
+        except (AssertionError, OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as fault:
             failed += 1
             print("not ok %d - %s" % (number, name))
-            print("# %s" % str(fault).replace("\n", "\n# "), flush=True)
+            print("# %s" % words_of(fault).replace("\n", "\n# "), flush=True)
     sys.exit(1 if failed else 0)

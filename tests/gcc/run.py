@@ -17,8 +17,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "scripts"), os.path.join(HERE, "..", "formats")]
 from cpp_names import shortened  # noqa: E402
+from tap import words_of  # noqa: E402
 
 CAIRN, GCC, GXX = sys.argv[1:4]
 CAIRN = os.path.abspath(CAIRN)
@@ -943,10 +944,10 @@ def main():
         try:
             function(*arguments)
             print("ok %d - %s" % (number, name), flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, KeyError, OSError) as fault:
+        except (AssertionError, subprocess.SubprocessError, KeyError, OSError) as fault:
             failed += 1
             print("not ok %d - %s" % (number, name))
-            print("# " + str(fault).replace("\n", "\n# "), flush=True)
+            print("# " + words_of(fault).replace("\n", "\n# "), flush=True)
         finally:
             os.chdir("/")
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import words_of  # noqa: E402
+
 CAIRN = os.path.abspath(sys.argv[1])
 # A leak sanitizer looks, in a child, for threads that stayed with the parent, and complains.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -255,7 +259,7 @@ def main():
             except Exception as error:  # pylint: disable=broad-except
                 failed = True
                 print(f"not ok {number} - {function.__name__}")
-                for line in repr(error).splitlines():
+                for line in f"{type(error).__name__}: {words_of(error)}".splitlines():
                     print("#", line)
             os.chdir("/")
     sys.exit(failed)
