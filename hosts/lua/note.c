@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * note.c - the clock, and notes in the capture.
+ * note.c - clocks, and notes in the capture.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,11 +8,21 @@
 
 #include "host.h"
 
-uint64_t crn_now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t crn_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t crn_used_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void crn_host_note(crn_host *host, const char *key, const char *format, ...)

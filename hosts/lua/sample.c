@@ -5,7 +5,9 @@
  */
 #include "host.h"
 
-/* Samples take at most 1 / SHARE of the time: on very deep stacks the rate falls. */
+/* Samples use a processor for at most 1 / SHARE of the time: on very deep stacks the rate falls.
+ * How long a sample waits for a core does not count: the next one would come as many times later.
+ */
 enum { SHARE = 40 };
 
 bool crn_sampler_armed(const crn_host *host, const lua_State *L)
@@ -30,7 +32,7 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
     crn_sampler *sampler = host->sampler;
     crn_coroutine *coroutine = host->running;
     if (crn_sampler_armed(host, L)) {
-        uint64_t now = crn_now_ns();
+        uint64_t now = crn_now_ns(), used = crn_used_ns();
         /* At a call event the callee has not run yet: the time was the caller's. */
         const cairn_block *path;
         size_t length = crn_stack_path(host, coroutine, ar, ar->event == LUA_HOOKCALL, &path);
@@ -38,9 +40,9 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
         cairn_context_charge(host->lane, context, CAIRN_METRIC_WALL, now - sampler->last_ns);
         cairn_context_charge(host->lane, context, sampler->samples, 1);
         sampler->last_ns = now;
-        uint64_t taken = crn_now_ns() - now;
-        sampler->cost_ns += taken;
-        sampler->rest_until_ns = now + taken * SHARE;
+        used = crn_used_ns() - used;
+        sampler->cost_ns += used;
+        sampler->rest_until_ns = now + used * SHARE;
         sampler->count++;
         sampler->armed = NULL;
     }

@@ -3,7 +3,7 @@
 """What surrounds a Lua program: how it is started, interrupted and ended, and what each mode
 promises. Where lua5.4 can do the same, it is asked.
 
-Usage: behaviour.py CAIRN CPATH [--no-module]        prints TAP
+Usage: behaviour.py CAIRN CPATH SLOW_CLOCK [--no-module] [--no-spans]        prints TAP
 """
 import json
 import os
@@ -17,8 +17,12 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import words_of  # noqa: E402
+
 CAIRN = os.path.abspath(sys.argv[1])
-CPATH = sys.argv[2]
+CPATH, SLOW_CLOCK = sys.argv[2], os.path.abspath(sys.argv[3])
 SAMPLER = os.path.join(os.path.dirname(CAIRN), "hosts/sample/libcairn-sample.so")
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = []
@@ -251,6 +255,18 @@ def samples_do_not_cut_waits_short():
     wall = folded("x.cairn", "wall")
     assert wall["main chunk of script.lua;native.nap"] >= 9 * 40e6 * 0.9, wall
     assert wall["main chunk of script.lua;os.execute"] >= 90e6, wall
+
+
+@test
+def samples_that_wait_for_a_core_do_not_make_others_rare():
+    write("script.lua", "local s = 0 for i = 1, 6e7 do s = s + i end")
+    environment = {"LD_PRELOAD": SLOW_CLOCK,
+                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    found = run([CAIRN, "run", "--sample", "1000", "-o", "x.cairn", "script.lua"], env=environment)
+    assert found.returncode == 0, found
+    signals = int(re.search(r"(\d+) signals", notes("x.cairn")["cost_method"])[1])
+    samples = sum(folded("x.cairn", "samples").values())
+    assert samples > signals / 4 > 5, (samples, signals)
 
 
 # On a busy machine the sampling thread may get no core in a nap of 90 ms. Then no sample falls in it, and its
@@ -644,7 +660,7 @@ def main():
                 function()
                 problem = None
             except Exception as error:  # any failure is reported, and the next test runs
-                problem = f"{type(error).__name__}: {error}"
+                problem = f"{type(error).__name__}: {words_of(error)}"
             os.chdir("/")
         failed += problem is not None
         print("ok" if problem is None else "not ok", number, "-", function.__name__.replace("_", " "),
