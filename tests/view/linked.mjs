@@ -111,11 +111,12 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     await quiet();
     const strip = await (await at().$(".minimap")).boundingBox();
     await at().mouse.click(strip.x + strip.width - 30, strip.y + 20);
-    await at().waitForTimeout(200);
-    await quiet();
-    const [from, to] = [Number(await rest("from")), Number(await rest("to"))];
     const length = json("query", "jobs.cairn", "--json", "select max(start + duration) from spans").rows[0][0];
-    holds(to > 0.9 * length && from > 0.5 * length, `the window is at the end: ${from} to ${to} of ${length}`);
+    // The address has the window when that has been still for a moment.
+    await at().waitForFunction((whole) => {
+      const route = new URLSearchParams(location.hash.split("?")[1]);
+      return Number(route.get("from")) > 0.5 * whole && Number(route.get("to")) > 0.9 * whole;
+    }, length).catch(async () => holds(false, `the window is at the end of ${length}: ${await hash()}`));
   });
 
   test("bars of a histogram select the spans of their durations, on the timeline, too", async () => {

@@ -360,7 +360,9 @@ test("every page opens by its key, and all its elements have names", async () =>
   for (const [key, where] of [["2", "functions"], ["3", "callers"], ["4", "paths"], ["5", "graph"], ["6", "source"], ["7", "tree"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
     await page.evaluate(() => document.activeElement?.blur());
     await opens(key, where);
-    await page.waitForFunction((name) => document.title.startsWith(name), await page.textContent(".menu a[aria-current=page]"));
+    // The menu and the title are drawn after the address has changed.
+    const link = await page.waitForSelector(`.menu a[aria-current=page][data-page="${where}"]`);
+    await page.waitForFunction((name) => document.title.startsWith(name), await link.textContent());
     await quiet();
     same(await page.$$eval("h1", (all) => all.length), 1, where + ": headings");
     const nameless = await page.$$eval("a, button, input, select, canvas", (all) => all.filter((one) =>
