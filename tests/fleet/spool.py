@@ -267,21 +267,25 @@ def _():
 def _():
     originals = copies("torn", 5)
     expected, chance, killed = calls_of(*originals), random.Random(11), 0
-    began = time.monotonic()
     keep = str(fifth_of("torn"))
     words = [CAIRN, "agent", path("torn"), "--once", "--keep", keep]
     shutil.copytree(path("torn-copy"), path("timed"))
+    began = time.monotonic()
     subprocess.run([CAIRN, "agent", path("timed"), "--once", "--keep", keep], check=False,
                    env=environment(NOWHERE), capture_output=True)
     length = time.monotonic() - began
     for _ in range(25):
         shutil.rmtree(path("torn"))
         shutil.copytree(path("torn-copy"), path("torn"))
+        began = time.monotonic()
         process = subprocess.Popen(words, env=environment(NOWHERE), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.2, 1) * length)
-        process.kill()
-        killed += process.wait() == -signal.SIGKILL
+        try:
+            process.wait(chance.uniform(0.2, 1) * length)
+            length = time.monotonic() - began  # the machine has more time for it now
+        except subprocess.TimeoutExpired:
+            process.kill()
+            killed += process.wait() == -signal.SIGKILL
         # The next agent ends the merge; what is there then, are all captures once.
         subprocess.run([CAIRN, "agent", path("torn"), "--once"], env=environment(NOWHERE), check=False,
                        capture_output=True)
