@@ -282,7 +282,7 @@ static void *collect(void *data)
     }
     end_thread(gone);
     __atomic_store_n(&collector.ended, true, __ATOMIC_RELEASE);
-    return NULL;
+    return gone ? &collector : NULL;
 }
 
 /* Waits for the collector. If the program's threads have all ended, the keeper is the last thread,
@@ -298,10 +298,13 @@ static void *keep(void *data)
     collector.keeper_number = gettid();
     announce();
     crn_futex_lock_give(&collector.lock);
-    pthread_join(collector.thread, NULL);
+    void *gone = NULL;
+    pthread_join(collector.thread, &gone);
     if (collector.status)
         syscall(SYS_exit, collector.status);
-    crn_sample_mask(SIG_SETMASK, &mask, NULL); /* for exit handlers */
+    if (gone) /* exit handlers run here; a thread of the program may block a signal in all threads
+               */
+        crn_sample_mask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }
 

@@ -56,9 +56,10 @@ static bool leave_files(int file)
     return file < 0 ? crn_thread_leave_files() : crn_thread_leave_files_but(file);
 }
 
-/* Runs a helper. Counts it only while it exists: too high a count would end the process early.
- * Restores the starter's signal mask, because the program's exit handlers may run on the last
- * thread. */
+/* Runs a helper. Counts it only while it exists: too high a count would end the process early. If
+ * the program's threads have all ended, restores the starter's signal mask, because exit handlers
+ * run on the last thread, and returns the struct's address; otherwise NULL. While threads of the
+ * program exist, the mask stays: a signal that all of them block would come here. */
 static void *run_counted(void *data)
 {
     crn_helper *helper = data;
@@ -67,13 +68,13 @@ static void *run_counted(void *data)
     helper->apart = helper->kept && leave_files(helper->file);
     helper->run(helper->data);
     sigset_t mask = helper->mask;
-    bool hidden = helper->hidden;
+    bool last = helper->last && !helper->hidden; /* no exit handler runs on a hidden thread */
     helper->over = true;
     crn_futex_lock_give(&helper->lock); /* the struct may be gone from now on */
     cairn_priv_thread_is_ours(false);
-    if (!hidden) /* no exit handler runs on a hidden thread */
+    if (last)
         pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    return NULL;
+    return last ? data : NULL;
 }
 
 /* Runs a keeper: waits for the helper's end. The program's exit handlers may then run on the
@@ -82,10 +83,12 @@ static void *keep(void *data)
 {
     crn_helper *helper = data;
     sigset_t mask = helper->mask;
+    void *last = NULL;
     cairn_priv_thread_is_ours(true);
-    pthread_join(helper->thread, NULL);
+    pthread_join(helper->thread, &last);
     cairn_priv_thread_is_ours(false);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (last)
+        pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }
 
@@ -149,8 +152,8 @@ static bool start(crn_helper *helper, const char *name, bool apart, void *(*run)
     helper->run = run;
     helper->data = data;
     helper->next_look = crn_clock_monotonic() + look_ns(helper);
-    helper->stop = helper->kept = helper->apart = helper->over = helper->halted = helper->detached =
-        false;
+    helper->stop = helper->kept = helper->apart = helper->last = helper->over = helper->halted =
+        helper->detached = false;
     crn_futex_lock_take(&helper->lock);
     bool started = start_thread(helper, &helper->thread, name, run_counted);
     helper->kept = started && apart && start_thread(helper, &helper->keeper, "cairn-files", keep);
@@ -229,6 +232,7 @@ bool crn_helper_wait(crn_helper *helper, uint64_t until)
         now = crn_clock_monotonic();
         over = is_over(helper, now);
     }
+    helper->last = over;
     return !is_asked_to_end(helper) && !over;
 }
 

@@ -34,6 +34,7 @@ typedef struct crn_helper {
     bool stop;          /* the helper must end; atomic */
     bool apart;         /* the helper has a file table of its own */
     int file;           /* if `kept`: file of the program that this table keeps; -1: none */
+    bool last;          /* the program's threads have all ended. Under lock */
     bool over;          /* `run` has returned. Under lock */
     bool halted;        /* the thread that called crn_helper_halt has the lock */
     bool detached;      /* nobody joins the thread: crn_helper_let_end */

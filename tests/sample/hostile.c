@@ -401,6 +401,17 @@ static void quick(void)
     quick_exit(7);
 }
 
+/* A signal that would end the process is blocked, and pending when the process ends. */
+static void pending(void)
+{
+    sigset_t set;
+    work(60);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    kill(getpid(), SIGUSR1);
+}
+
 /* The C library knows of one thread alone: at the begin, in a child, and after the collector's
  * pause. The first thread ends alone, by the system call. */
 static void alone(void)
@@ -649,6 +660,7 @@ static const struct {
              {"by-number", by_number},
              {"unknown-forks", unknown_forks},
              {"quick", quick},
+             {"pending", pending},
              {"alone", alone},
              {"closed", closed},
              {"filtered", filtered},

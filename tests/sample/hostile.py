@@ -84,6 +84,8 @@ def _():
 part("by-number", "system calls by number: all signals are reset, namespaces unshared", "work")
 part("unknown-forks", "children that no fork handler knows of", "work")
 part("quick", "a program that ends by quick_exit", "work")
+part("pending", "a signal that is blocked when the process ends", "work")
+part("pending", "the same, with a collector that the C library knows", "work", "--off-core")
 part("alone", "for the C library a program with one thread has one, though the collector runs", "work")
 part("closed", "all descriptors are closed, and no further one is allowed", "work")
 part("filtered", "seccomp: a thread that may only write and exit", "work")

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,6 +328,33 @@ static void several_profiles_open_one_path(void **state)
     pthread_barrier_destroy(&all_there);
 }
 
+/* A signal that the program blocks stays pending while Cairn's threads begin and end. It would end
+ * the process. */
+static void blocked_signals_stay_blocked(void **state)
+{
+    sigset_t set;
+    struct timespec none = {0, 0};
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    char path[SCRATCH_PATH];
+    (void)state;
+    scratch_path(path, "blocked.cairn");
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    for (int off_core = 0; off_core < 2; off_core++) {
+        cairn_profile *profile;
+        options.path = path;
+        options.wall = CAIRN_WALL_SAMPLED;
+        options.cpu = CAIRN_CPU_SAMPLED;
+        options.off_core = off_core;
+        assert_int_equal(cairn_profile_open(&profile, &options), CAIRN_OK);
+        assert_int_equal(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+        assert_int_equal(kill(getpid(), SIGUSR1), 0);
+        cairn_profile_close(profile);
+        assert_int_equal(sigtimedwait(&set, NULL, &none), SIGUSR1);
+        assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -338,6 +366,7 @@ int main(void)
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(metrics_have_an_end),
         cmocka_unit_test(several_profiles_open_one_path),
+        cmocka_unit_test(blocked_signals_stay_blocked),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
