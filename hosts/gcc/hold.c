@@ -20,6 +20,22 @@ uint32_t crn_site_period;
 void (*crn_site_follow_period)(void);
 bool crn_site_defers;
 
+/* If signals are blocked, so is asynchronous cancellation (cancel.c). */
+void crn_site_begin_hold(void)
+{
+    uint64_t before;
+    bool blocked =
+        __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
+    bool deferred = blocked && crn_site_defer_cancellation();
+    crn_site_held.busy = true;
+    __asm__ volatile("" ::: "memory");
+    if (blocked) {
+        crn_site_held.before = before;
+        crn_site_held.deferred = deferred;
+        crn_site_held.blocked = true;
+    }
+}
+
 /* From where `busy` is set, signals wait. So there it reads the strand, which a handler that
  * followed the end of a period may have taken away, and looks once more for that end: a handler
  * that ran before may have been entered in the period, and not left in it. What the handler has
@@ -38,18 +54,10 @@ cairn_strand *crn_site_hold(void)
         return NULL;
     }
     int error = errno;
-    uint64_t before;
-    bool blocked =
-        __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
-    crn_site_held.busy = true;
-    __asm__ volatile("" ::: "memory");
+    crn_site_begin_hold();
     cairn_strand *strand = cairn_priv_thread_strand;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
-    if (blocked) {
-        crn_site_held.before = before;
-        crn_site_held.blocked = true;
-    }
     crn_site_held.error = error;
     if (__builtin_expect(strand && !crn_site_is_behind(), 1))
         return strand;

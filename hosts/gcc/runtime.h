@@ -70,6 +70,7 @@ extern bool crn_site_blocks __attribute__((visibility("hidden")));
 typedef struct crn_held {
     bool busy;       /* the strand is held, or being given to the thread */
     bool blocked;    /* signals are blocked until the strand is released */
+    bool deferred;   /* so is asynchronous cancellation; only if `blocked` */
     uint64_t before; /* if blocked: the signal mask to be restored */
     int error;       /* errno when the strand was taken */
     uint32_t period; /* crn_site_period when the thread last got or lost its strand for it */
@@ -159,7 +160,16 @@ static inline void crn_site_expect_jumps(void)
         crn_site_block_when_held();
 }
 
-/* Ends the hold of a strand. Signals that have waited are delivered here. */
+/* If the calling thread's cancellation is asynchronous, makes it deferred and returns true. */
+bool crn_site_defer_cancellation(void) __attribute__((visibility("hidden")));
+
+/* Makes it asynchronous again. If the thread was cancelled meanwhile, it ends here. */
+void crn_site_cancel_again(void) __attribute__((visibility("hidden")));
+
+/* Begins a hold: signals and cancellation wait until crn_site_end_hold. */
+void crn_site_begin_hold(void) __attribute__((visibility("hidden")));
+
+/* Ends the hold of a strand. Signals and a cancellation that have waited are delivered here. */
 static inline void crn_site_end_hold(void)
 {
     __asm__ volatile("" ::: "memory");
@@ -167,8 +177,11 @@ static inline void crn_site_end_hold(void)
     __asm__ volatile("" ::: "memory");
     if (__builtin_expect(crn_site_held.blocked, 0)) {
         uint64_t before = crn_site_held.before;
-        crn_site_held.blocked = false;
+        bool deferred = crn_site_held.deferred;
+        crn_site_held.blocked = crn_site_held.deferred = false;
         crn_site_restore_signals(before);
+        if (deferred)
+            crn_site_cancel_again();
     }
 }
 

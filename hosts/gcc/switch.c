@@ -202,11 +202,7 @@ static void follow(void)
     if (cairn_priv_thread_is_busy())
         return;
     int saved = errno;
-    uint64_t mask;
-    bool blocks = __atomic_load_n(&crn_site_blocks, __ATOMIC_RELAXED);
-    crn_site_held.busy = true;
-    __asm__ volatile("" ::: "memory");
-    bool blocked = blocks && crn_site_block_signals(&mask);
+    crn_site_begin_hold();
     pthread_mutex_lock(&opening);
     open_period();
     uint32_t now = __atomic_load_n(&crn_site_period, __ATOMIC_ACQUIRE);
@@ -214,8 +210,6 @@ static void follow(void)
     crn_site_held.period = now;
     cairn_priv_period_follow(now % 2);
     crn_site_end_hold();
-    if (blocked)
-        crn_site_restore_signals(mask);
     errno = saved;
 }
 

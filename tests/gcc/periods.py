@@ -99,6 +99,14 @@ def forks():
         assert found == sorted([below("", 1), in_child, below("", 1), {"leaf": 1}], key=str), found
 
 
+@case("a thread that is cancelled while it opens the period ends after that, as cancelled")
+def cancelled():
+    profiled(["cancel_inside.c"], "-O2", "--standby", "-rdynamic")
+    clean()
+    assert run("./profiled", **SWITCHED) == "1\n"
+    assert calls_by_path(periods()[0])["after_thread"] == 1
+
+
 @case("without CAIRN_SWITCH the signal does what it does, and with an odd one, too")
 def not_asked():
     profiled(["periods.c"], "-O2", "--standby")
