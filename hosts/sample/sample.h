@@ -115,6 +115,12 @@ _Noreturn void crn_sample_leave(int status);
 /* Reads a clock in ns; 0 if that fails. Signal safe. */
 uint64_t crn_sample_clock(clockid_t clock);
 
+/* ---- profile.c ---- */
+
+/* Opens the process's profile at `path`. It takes libcairn's options from the environment, which is
+ * restored at once, because such options are for programs that use libcairn. NULL on failure. */
+cairn_profile *crn_sample_profile_open(const char *path);
+
 /* ---- itself.c ---- */
 
 /* Returns true if the program contains libcairn, and so profiles itself. */

@@ -16,7 +16,6 @@
 #include "cairn/host.h"
 
 #include "../native/code.h"
-#include "../native/variables.h"
 #include "interpreter.h"
 #include "plat/futex.h"
 #include "plat/hidden_thread.h"
@@ -430,33 +429,11 @@ static void after_in_child(void)
     after_fork(&mask);
 }
 
-/* Opens the process's profile. It takes libcairn's options from the environment, which is restored
- * at once, because such options are for programs that use libcairn. */
-static cairn_profile *profile_open(const char *path)
-{
-    char *out;
-    if (asprintf(&out, "CAIRN_OUT=%s", path) < 0)
-        return NULL;
-    static char wall[] = "CAIRN_WALL=off", cpu[] = "CAIRN_CPU=off", spans[] = "CAIRN_SPANS=off",
-                ticks[] = "CAIRN_TICKS", histograms[] = "CAIRN_SPAN_HISTOGRAMS";
-    char **before =
-        crn_variables_replace((char *[]){out, wall, cpu, spans, ticks, histograms, NULL});
-    cairn_profile *profile = NULL;
-    if (before) {
-        char **own = environ;
-        profile = cairn_process_profile();
-        environ = before;
-        free(own);
-    }
-    free(out);
-    return profile;
-}
-
 /* The profile's fork handlers are registered when it is opened. The sampler's are registered later,
  * so fork calls before_fork first: the collector's round ends before the profile is locked. */
 static void open_profile(const char *path)
 {
-    collector.profile = profile_open(path);
+    collector.profile = crn_sample_profile_open(path);
     if (!collector.profile)
         return;
     crn_sample_describe(collector.profile, collector.period_ns);
