@@ -16,15 +16,13 @@
 #include "interpose.h"
 #include "plat/futex.h"
 #include "runtime.h"
+#include "unwind/unload.h"
 
 /* Defined by programs linked with `cairn cc --profile=time --stack`. */
 extern char cairn_priv_time_stack[] __attribute__((weak));
 
 /* The usual period of the timers; the time between two turns of the charging thread. */
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
-
-/* The longest time without charges while code is unloaded. */
-enum { UNLOAD_NS = 100000000 };
 
 /* After more than QUIET turns without a sample the charging thread sleeps until the next sample, or
  * for SLEEP_NS. */
@@ -35,9 +33,8 @@ static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
-static bool runs; /* the charging thread runs */
-static uint64_t
-    unloading; /* until then code is unloaded, CLOCK_MONOTONIC, ns; 0: none is; atomic */
+static bool runs;           /* the charging thread runs */
+static crn_unloads unloads; /* nothing is charged meanwhile */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
 static int signal_number(void)
@@ -98,10 +95,11 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool is_unloading(void)
+/* Sleeps for that time, without a cancellation point. Keeps errno. */
+static void sleep_for(uint64_t ns)
 {
-    uint64_t until = __atomic_load_n(&unloading, __ATOMIC_ACQUIRE);
-    return until && now_ns() < until;
+    const uint32_t none = 0;
+    crn_futex_wait(&none, none, now_ns() + ns, false); /* nobody wakes it */
 }
 
 /* Charges the samples of all rings, and frees those of threads that have ended. Returns true if
@@ -125,12 +123,12 @@ static bool charge_locked(void)
 }
 
 /* Does not wait for the lock: a handler that has interrupted its holder may wait for the charging
- * thread. `ends`: the process ends, so that nothing can wait for code that is being unloaded. */
-static bool charge_all(bool ends)
+ * thread. */
+static bool charge_all(void)
 {
     if (!crn_futex_lock_try(&lock))
         return false;
-    bool any = (ends || !is_unloading()) && charge_locked();
+    bool any = !crn_unloads_go_on(&unloads, now_ns()) && charge_locked();
     crn_futex_lock_give(&lock);
     return any;
 }
@@ -140,11 +138,11 @@ static void *charge_in_turns(void *data)
 {
     unsigned quiet = 0; /* consecutive turns without a sample */
     do {
-        quiet = charge_all(false) ? 0 : quiet + 1;
+        quiet = charge_all() ? 0 : quiet + 1;
         __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* below, charge_all sees each sample whose handler
                                                     did not see crn_time_sleeps */
-        if (quiet > QUIET && charge_all(false))
+        if (quiet > QUIET && charge_all())
             quiet = 0;
     } while (cairn_priv_host_thread_wait(quiet > QUIET ? SLEEP_NS : TURN_NS));
     return data;
@@ -156,15 +154,29 @@ static void *charge_in_turns(void *data)
  * about to be unloaded. */
 static void await_charge(void)
 {
-    enum { TRIES = 100, TRY_NS = 100000 };
+    enum { MOST_NS = 10000000, STEP_NS = 100000 };
     const crn_timed *self = crn_time_self;
-    for (int i = 0; self && i < TRIES &&
-                    __atomic_load_n(&self->read, __ATOMIC_ACQUIRE) !=
-                        __atomic_load_n(&self->written, __ATOMIC_RELAXED);
-         i++) {
+    uint64_t until = now_ns() + MOST_NS;
+    while (self && now_ns() < until && !crn_unloads_go_on(&unloads, now_ns()) &&
+           __atomic_load_n(&self->read, __ATOMIC_ACQUIRE) !=
+               __atomic_load_n(&self->written, __ATOMIC_RELAXED)) {
         cairn_priv_host_thread_wake();
-        nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+        sleep_for(STEP_NS);
     }
+}
+
+/* Blocks signals meanwhile: a handler that jumps out would leave the lock taken. */
+static void begin_unload(void)
+{
+    uint64_t mask;
+    bool blocked = crn_site_block_signals(&mask);
+    await_charge();
+    uint64_t now = now_ns();
+    crn_unloads_begin(&unloads, now);
+    if (crn_futex_lock_take_until(&lock, now + CRN_UNLOAD_NS)) /* the present turn is over */
+        crn_futex_lock_give(&lock);
+    if (blocked)
+        crn_site_restore_signals(mask);
 }
 
 /* Nothing is charged meanwhile, as the charging thread reads unwinding tables in place; but it goes
@@ -174,18 +186,14 @@ CRN_EXPORTED int dlclose(void *handle)
 {
     CRN_REAL(__typeof__(dlclose), dlclose);
     bool charges = runs && !cairn_priv_process_is_unseen();
-    uint64_t until = now_ns() + UNLOAD_NS;
-    if (charges) {
-        await_charge();
-        __atomic_store_n(&unloading, until, __ATOMIC_SEQ_CST);
-        if (crn_futex_lock_take_until(&lock, until)) /* the present turn is over */
-            crn_futex_lock_give(&lock);
-    }
+    int saved = errno;
+    if (charges)
+        begin_unload();
+    errno = saved;
     int result = real(handle);
     crn_unwind_unloaded();
     if (charges)
-        __atomic_compare_exchange_n(&unloading, &until, 0, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED);
+        crn_unloads_end(&unloads);
     return result;
 }
 
@@ -197,6 +205,7 @@ static void begin_child(void)
     crn_time_self = NULL;
     profile = NULL;
     runs = false;
+    unloads = (crn_unloads){0};
 }
 
 /* Opens the process's profile without wall time, which would be charged to the charging thread. */
@@ -256,6 +265,8 @@ __attribute__((destructor)) static void end_process(void)
     if (crn_time_self)
         timer_delete(crn_time_self->timer);
     cairn_priv_host_thread_stop();
-    charge_all(true);
+    while (crn_unloads_go_on(&unloads, now_ns()))
+        sleep_for(1000000);
+    charge_all();
     runs = false;
 }

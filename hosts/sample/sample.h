@@ -173,10 +173,10 @@ void crn_sample_go_on(bool paused, const sigset_t *mask);
 /* Replaces a hidden collector by one that the C library knows, for good. */
 void crn_sample_show(void);
 /* Called before code is unloaded and after it. Lets the collector look up the code of the samples
- * so far, and holds it back meanwhile, but not for long: the code's destructors may wait for other
- * threads. _end gets what _begin returned. */
-uint64_t crn_sample_unload_begin(void);
-void crn_sample_unload_end(uint64_t begun);
+ * so far, then lets it make no rounds meanwhile, for CRN_UNLOAD_NS at most. Returns false, and is
+ * not to be ended, if there is no collector. */
+bool crn_sample_unload_begin(void);
+void crn_sample_unload_end(void);
 /* Ends sampling and completes the capture, while the process goes on. */
 void crn_sample_end_early(void);
 

@@ -21,6 +21,7 @@
 #include "plat/hidden_thread.h"
 #include "plat/thread.h"
 #include "sample.h"
+#include "unwind/unload.h"
 
 enum {
     LOOK_NS = 10000000,       /* between two looks at all threads */
@@ -30,7 +31,6 @@ enum {
     PERIOD_USUAL = 1000000,   /* ns */
     STACK_LEAST = 256 * 1024, /* bytes */
     ROUND_MS = 10,            /* longest wait for a round before code is unloaded */
-    UNLOAD_MS = 100,          /* longest time without rounds while code is unloaded */
     END_MS = 2000, /* longest wait for the collector at the program's end, which must come */
     EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
@@ -74,8 +74,7 @@ static struct {
     uint32_t changes;       /* number of changes under the lock that threads wait for; atomic */
     bool wanted;            /* a thread waits for a round; under the lock */
     uint32_t rounds;        /* number of rounds that threads have waited for; under the lock */
-    uint64_t unloading;     /* until then there are no rounds, as code is unloaded (CLOCK_MONOTONIC,
-                               ns); 0: it is not; atomic */
+    crn_unloads unloads;    /* there are no rounds meanwhile */
     crn_futex_lock working; /* held while the collector works, so that no fork sees it half done */
     sigset_t forking_mask;  /* of the thread that forks; under `working` */
     uint64_t period_ns;     /* of processor time between two samples of a thread */
@@ -128,8 +127,8 @@ static bool is_going_on(void)
 /* Returns false while code is unloaded: a round reads the tables of code that samples found. */
 static bool can_look(void)
 {
-    uint64_t until = __atomic_load_n(&collector.unloading, __ATOMIC_ACQUIRE);
-    return is_going_on() && (!until || crn_sample_clock(CLOCK_MONOTONIC) >= until);
+    return is_going_on() &&
+           !crn_unloads_go_on(&collector.unloads, crn_sample_clock(CLOCK_MONOTONIC));
 }
 
 static void round_run(void)
@@ -158,8 +157,18 @@ static void find_threads(void)
     crn_futex_lock_give(&collector.working);
 }
 
+/* Waits, not for long, until no code is being unloaded. */
+static void await_unloads(void)
+{
+    const uint32_t none = 0;
+    uint64_t now;
+    while (crn_unloads_go_on(&collector.unloads, now = crn_sample_clock(CLOCK_MONOTONIC)))
+        crn_futex_wait(&none, none, now + 1000000, false); /* nobody wakes it */
+}
+
 static void end_run(void)
 {
+    await_unloads();
     crn_futex_lock_take(&collector.working);
     crn_sample_threads_each(crn_sample_look);
     crn_sample_threads_each(crn_sample_settle);
@@ -416,6 +425,7 @@ static void after_in_parent(void)
 static void after_in_child(void)
 {
     collector.working = collector.lock = collector.replaced = (crn_futex_lock){0};
+    collector.unloads = (crn_unloads){0};
     if (collector.hidden)
         crn_hidden_thread_forget(&collector.out_of_sight);
     crn_sample_threads_end(true);
@@ -601,28 +611,29 @@ static void await_round(uint64_t limit)
     crn_futex_lock_give(&collector.lock);
 }
 
-uint64_t crn_sample_unload_begin(void)
+bool crn_sample_unload_begin(void)
 {
     sigset_t mask;
     if (!collector.running || crn_sample_filtered || getpid() != collector.process)
-        return 0;
+        return false;
     int saved = errno;
-    uint64_t until = after_ms(UNLOAD_MS);
     block_signals(&mask);
-    if (crn_sample_threads_have_samples())
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC);
+    if (crn_sample_threads_have_samples() && !crn_unloads_go_on(&collector.unloads, now))
         await_round(after_ms(ROUND_MS));
-    __atomic_store_n(&collector.unloading, until, __ATOMIC_SEQ_CST);
-    if (crn_futex_lock_take_until(&collector.working, until)) /* the present round is over */
+    now = crn_sample_clock(CLOCK_MONOTONIC);
+    crn_unloads_begin(&collector.unloads, now);
+    /* Afterwards the present round is over. */
+    if (crn_futex_lock_take_until(&collector.working, now + CRN_UNLOAD_NS))
         crn_futex_lock_give(&collector.working);
     crn_sample_mask(SIG_SETMASK, &mask, NULL);
     errno = saved;
-    return until;
+    return true;
 }
 
-void crn_sample_unload_end(uint64_t begun)
+void crn_sample_unload_end(void)
 {
-    __atomic_compare_exchange_n(&collector.unloading, &begun, 0, false, __ATOMIC_RELEASE,
-                                __ATOMIC_RELAXED);
+    crn_unloads_end(&collector.unloads);
 }
 
 /* libc changes the rights of a thread that it knows, whatever the filter of the thread that asks

@@ -39,7 +39,8 @@ static struct {
     nlink_t links;   /* of the folder at the last scan: the number of threads plus 2 */
     int newest_file; /* ns_last_pid; -1: to be opened; ABSENT: the kernel has no such file */
     int newest;      /* the newest task's number at the last scan; 0: not known */
-    bool has_new;    /* the last scan found threads that were not known */
+    bool again;      /* the next round scans: the last scan found threads that were not known, or
+                        a task that had begun may not have been in the list yet */
     uint64_t at;     /* of the last scan, ns */
     uint64_t took;   /* the last scan, ns */
     uint64_t period; /* of processor time between two samples of a thread, ns */
@@ -205,7 +206,7 @@ static bool is_own(const crn_sampled *thread)
 static void thread_begin(cairn_profile *profile, pid_t tid)
 {
     crn_sampled *thread = thread_new();
-    tasks.has_new = true;
+    tasks.again = true;
     if (!thread)
         return;
     thread->tid = tid;
@@ -373,12 +374,13 @@ static bool scan_is_due(uint64_t now, int newest)
     enum {
         FEW = 64, /* threads, up to which a scan does not wait */
         SCAN_NS = 50000000,
-        SHARE = 400 /* a scan is due after 400 times the duration of the last one */
+        AGAIN_NS = 1000000000, /* the list is read once a second in any case */
+        SHARE = 400            /* a scan is due after 400 times the duration of the last one */
     };
     struct stat status = {0};
     uint64_t since = now - tasks.at;
     bool same = fstat(tasks.folder, &status) == 0 && status.st_nlink == tasks.links;
-    bool none_began = newest && newest == tasks.newest && !tasks.has_new;
+    bool none_began = newest && newest == tasks.newest && !tasks.again && since < AGAIN_NS;
     tasks.links = status.st_nlink;
     if (!same)
         return true;
@@ -389,7 +391,6 @@ static void scan(cairn_profile *profile, void (*finish)(crn_sampled *thread))
 {
     char buffer[4096];
     pid_t own = gettid();
-    tasks.has_new = false;
     for (size_t i = 0; i < thread_count; i++)
         threads[i]->seen = false;
     lseek(tasks.folder, 0, SEEK_SET);
@@ -416,6 +417,7 @@ void crn_sample_threads_scan(cairn_profile *profile, void (*finish)(crn_sampled 
         return;                 /* a chroot without /proc: the threads that are known go on */
     int newest = newest_task(); /* before the scan: the next one sees what begins meanwhile */
     if (scan_is_due(now, newest)) {
+        tasks.again = newest != tasks.newest;
         tasks.newest = newest;
         scan(profile, finish);
         tasks.at = now;
@@ -471,8 +473,9 @@ bool crn_sample_threads_have_samples(void)
 {
     size_t count = __atomic_load_n(&thread_count, __ATOMIC_ACQUIRE);
     for (size_t i = 0; i < count; i++)
-        if (__atomic_load_n(&turns[i].written, __ATOMIC_RELAXED) !=
-            __atomic_load_n(&turns[i].read, __ATOMIC_RELAXED))
+        if (__atomic_load_n(&turns[i].next, __ATOMIC_RELAXED) != NEVER &&
+            __atomic_load_n(&turns[i].written, __ATOMIC_RELAXED) !=
+                __atomic_load_n(&turns[i].read, __ATOMIC_RELAXED))
             return true;
     return false;
 }

@@ -12,9 +12,10 @@ EXPORT int dlclose(void *handle)
     static int (*real)(void *);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "dlclose");
-    uint64_t begun = crn_sample_unload_begin();
+    bool begun = crn_sample_unload_begin();
     int result = real ? real(handle) : -1;
     crn_unwind_unloaded();
-    crn_sample_unload_end(begun);
+    if (begun)
+        crn_sample_unload_end();
     return result;
 }

@@ -6,8 +6,12 @@
  */
 #include <errno.h>
 #include <link.h>
+#include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "plat/futex.h"
 #include "unwind/unwind.h"
@@ -134,9 +138,57 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag)
     crn_futex_lock_give(&lock);
 }
 
-void crn_unwind_unloaded(void)
+/* ---- unloaded code ---- */
+
+static int read_unloads(struct dl_phdr_info *object, size_t size, void *unloads)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof object->dlpi_subs)
+        *(unsigned long long *)unloads = object->dlpi_subs;
+    return 1;
+}
+
+/* Returns true if an object was unloaded since the last call. */
+static bool has_unloaded(void)
+{
+    static unsigned long long before;
+    unsigned long long unloads = 0;
+    dl_iterate_phdr(read_unloads, &unloads);
+    return __atomic_exchange_n(&before, unloads, __ATOMIC_ACQ_REL) != unloads;
+}
+
+/* Keeps the rules of code that is still loaded: signal handlers cannot find rules anew. Hold the
+ * lock. */
+static void keep_loaded(crn_unwind_table *table, uint32_t generation)
+{
+    for (uint64_t i = 0; i <= table->mask; i++) {
+        crn_unwind_slot *slot = &table->slots[i];
+        crn_unwind_module module;
+        if (slot->address && (uint32_t)slot->tagged == generation - 1 &&
+            crn_unwind_module_find(slot->address, &module))
+            __atomic_store_n(&slot->tagged, slot->tagged >> 32 << 32 | generation,
+                             __ATOMIC_RELEASE);
+    }
+}
+
+void crn_unwind_forget(void)
 {
     __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
+}
+
+void crn_unwind_unloaded(void)
+{
+    enum { KEPT_MOST = 1 << 16 }; /* rules; to look at more of them would take too long */
+    uint64_t all = ~UINT64_C(0), before;
+    if (!has_unloaded())
+        return;
+    /* A signal handler that allocates may need the lock. */
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    crn_futex_lock_take(&lock);
+    uint32_t generation = __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
+    if (crn_unwind_known && crn_unwind_known->count <= KEPT_MOST)
+        keep_loaded(crn_unwind_known, generation);
+    crn_futex_lock_give(&lock);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 }
 
 void crn_unwind_lock(void)

@@ -192,7 +192,11 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 /* Sets the tag of an address, if its rule is cached. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
-/* Makes all cached rules outdated. Call it after dlclose. */
+/* Forgets all cached rules. */
+void crn_unwind_forget(void);
+
+/* Forgets the cached rules of code that is loaded no more. Call it after dlclose, which unloads
+ * nothing while the object is still in use. Takes the loader's lock. */
 void crn_unwind_unloaded(void);
 
 /* Lock the cache, so that no thread changes it during a fork. */

@@ -109,6 +109,48 @@ def unloaded():
         os.unlink("x.cairn")
 
 
+CLOSER = """#include <dlfcn.h>
+#include <stdio.h>
+#include <time.h>
+static volatile unsigned long sink;
+static double now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+__attribute__((noinline)) static void work(void) { for (int i = 0; i < 100000; i++) sink += i; sink++; }
+#define CALLER(name, callee) __attribute__((noinline)) static void name(void) { callee(); sink++; }
+CALLER(one, work) CALLER(two, one) CALLER(three, two) CALLER(four, three)
+int main(void)
+{
+    const char *const names[] = {NULL, "./first.so"};
+    double closed = now(CLOCK_MONOTONIC);
+    int closes = 0;
+    while (now(CLOCK_PROCESS_CPUTIME_ID) < 1 || closes < 10) {
+        four();
+        if (now(CLOCK_MONOTONIC) < closed + 0.05)
+            continue;
+        dlclose(dlopen(names[closes++ % 2], RTLD_NOW)); /* the second is unloaded */
+        closed = now(CLOCK_MONOTONIC);
+    }
+}
+"""
+
+
+@case("--profile=time --stack: callers stay known when a program calls dlclose, and unloads code")
+def callers_stay():
+    write("first.c", "void first_work(void) {}\n")
+    run(GCC, "-shared", "-fPIC", "first.c", "-o", "first.so")
+    write("closer.c", CLOSER)
+    run(CAIRN, "cc", "--profile=time", "--stack", "-g", "-O1", "closer.c", "-o", "closer")
+    run("./closer", CAIRN_OUT="x.cairn")
+    cpu = {row["block"]["name"]: row["inclusive"]["cpu"] for row in report("x.cairn")["flat"]}
+    # Callers are learnt in the first turns, at most one each 20 ms.
+    assert cpu["work"] > 0.5e9 and cpu.get("four", 0) > 0.6 * cpu["work"], cpu
+    os.unlink("x.cairn")
+
+
 @case("for the C library a program with one thread has one, though a thread samples")
 def alone():
     ways = {"none": "none 11 2 1", "bus": "01 bus 11 2 1", "cut": "cut 11 2 1", "end": "end 11 2 1",

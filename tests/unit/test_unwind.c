@@ -235,11 +235,11 @@ static void a_carried_register_is_that_of_each_frame(void **state)
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         char text[] = "carried";
         crn_unwind_carried = kept[i];
-        crn_unwind_unloaded(); /* rules that are cached do not know this register */
+        crn_unwind_forget(); /* rules that are cached do not know this register */
         qsort(text, sizeof text - 1, 1, carry_in_callback);
     }
     crn_unwind_carried = -1;
-    crn_unwind_unloaded();
+    crn_unwind_forget();
 }
 #else
 static void a_frame_is_found_by_another_register(void **state)
@@ -289,7 +289,7 @@ static void cached_rules_are_the_parsed_ones(void **state)
         known += first.rule.kind != CRN_UNWIND_NOTHING;
     }
     assert_true(known > ADDRESSES / 4);
-    crn_unwind_unloaded();
+    crn_unwind_forget();
     crn_unwind_code code;
     assert_false(crn_unwind_recall(module.start, &code));
 }
