@@ -179,7 +179,8 @@ static const crn_option gcc_options[] = {
     {"only", .argument = "REGEX",
      .help = "Only functions whose names match one of these; may be "
              "repeated",
-     .more = "Regular expressions are POSIX extended ones.", .set = pass},
+     .more = "Names are those that reports show. Regular expressions are POSIX extended ones.",
+     .set = pass},
     {"skip", .argument = "REGEX", .help = "Leave out functions whose names match; may be repeated",
      .set = pass},
     {"only-file", .argument = "REGEX", .help = "Only functions of files that match", .set = pass},

@@ -62,8 +62,10 @@ static void check(struct argp_state *state)
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
     if (given.keep && (given.compare || (by_sequence && !given.tree)))
         argp_error(state, "--keep needs --flat, --tree, --stack, --zero or --dot");
-    if (given.keep && given.tree && given.drops.count)
-        argp_error(state, "with --tree, --keep and --drop exclude each other");
+    if (given.keep && given.tree && (given.drops.count || given.focus))
+        argp_error(state, "with --tree, --keep takes no --drop, --focus, --callers or --callees");
+    if (given.chains && !given.tree)
+        argp_error(state, "--chains is for --tree");
     if (given.zero && (given.focus || given.drops.count))
         argp_error(state, "--zero covers the whole run; --keep selects the blocks that it shows");
     if (!given.dot && (given.title || given.gray))
@@ -95,7 +97,8 @@ static const crn_option options[] = {
     {"chains", .help = "Show every context of a chain in the tree",
      .more = "A chain is a row of contexts of which each has one callee in the table, and none but "
              "the last has a cost of its own. Without this option three or more contexts between "
-             "its ends are counted, not shown.",
+             "its ends are counted, not shown, if they have as many calls as its first and no "
+             "recursion. Trees with --keep or --callers, and JSON, show all.",
      .flag = &given.chains},
     {"callers", .argument = "BLOCK", .help = "Callers of a function", .set = focus_callers},
     {"callees", .argument = "BLOCK", .help = "Callees of a function", .set = focus_callees},

@@ -85,7 +85,8 @@ crn_tree_view crn_tree_view_make(const crn_report *report, bool chains)
                                                                 .threshold = report->threshold,
                                                                 .top = report->top,
                                                                 .chain = whole ? 0 : CHAIN,
-                                                                .calls = view.calls});
+                                                                .calls = view.calls,
+                                                                .cycles = view.cycles});
     return view;
 }
 

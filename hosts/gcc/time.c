@@ -190,8 +190,9 @@ CRN_EXPORTED int dlclose(void *handle)
     if (charges)
         begin_unload();
     errno = saved;
+    const crn_unwind_loads before = crn_unwind_count_loads();
     int result = real(handle);
-    crn_unwind_unloaded();
+    crn_unwind_unloaded(&before);
     if (charges)
         crn_unloads_end(&unloads);
     return result;

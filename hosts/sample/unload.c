@@ -13,8 +13,9 @@ EXPORT int dlclose(void *handle)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "dlclose");
     bool begun = crn_sample_unload_begin();
+    const crn_unwind_loads before = crn_unwind_count_loads();
     int result = real ? real(handle) : -1;
-    crn_unwind_unloaded();
+    crn_unwind_unloaded(&before);
     if (begun)
         crn_sample_unload_end();
     return result;

@@ -66,7 +66,8 @@ static uint32_t *number_chains(const crn_profile *profile, const crn_tree_option
         bool between = parent && children[parent] == 1 && children[c] == 1 &&
                        !has_own_cost(profile, options, parent) &&
                        !has_own_cost(profile, options, c) &&
-                       (!options->calls || options->calls[c] == options->calls[parent]);
+                       (!options->calls || options->calls[c] == options->calls[parent]) &&
+                       !(options->cycles && options->cycles[c]);
         number[c] = between ? number[parent] + 1 : 0;
     }
     crn_free(children);

@@ -35,7 +35,8 @@ typedef struct crn_tree_options {
      * last has a cost of its own, has rows only for the first and the last, if `chain` or more are
      * between them. 0: each has a row. */
     uint32_t chain;
-    const uint64_t *calls; /* by context: those between have as many as the first; NULL: any */
+    const uint64_t *calls;  /* by context: those between have as many as the first; NULL: any */
+    const uint64_t *cycles; /* by context: those between have none; NULL: any */
 } crn_tree_options;
 
 crn_tree crn_tree_make(const crn_profile *profile, const crn_tree_options *options);

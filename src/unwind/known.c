@@ -140,20 +140,18 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag)
 
 /* ---- unloaded code ---- */
 
-static int read_unloads(struct dl_phdr_info *object, size_t size, void *unloads)
+static int read_loads(struct dl_phdr_info *object, size_t size, void *loads)
 {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof object->dlpi_subs)
-        *(unsigned long long *)unloads = object->dlpi_subs;
+        *(crn_unwind_loads *)loads = (crn_unwind_loads){object->dlpi_adds, object->dlpi_subs};
     return 1;
 }
 
-/* Returns true if an object was unloaded since the last call. */
-static bool has_unloaded(void)
+crn_unwind_loads crn_unwind_count_loads(void)
 {
-    static unsigned long long before;
-    unsigned long long unloads = 0;
-    dl_iterate_phdr(read_unloads, &unloads);
-    return __atomic_exchange_n(&before, unloads, __ATOMIC_ACQ_REL) != unloads;
+    crn_unwind_loads loads = {0, 0};
+    dl_iterate_phdr(read_loads, &loads);
+    return loads;
 }
 
 /* Keeps the rules of code that is still loaded: signal handlers cannot find rules anew. Hold the
@@ -175,20 +173,26 @@ void crn_unwind_forget(void)
     __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
 }
 
-void crn_unwind_unloaded(void)
+void crn_unwind_unloaded(const crn_unwind_loads *before)
 {
-    enum { KEPT_MOST = 1 << 16 }; /* rules; to look at more of them would take too long */
-    uint64_t all = ~UINT64_C(0), before;
-    if (!has_unloaded())
+    enum { KEPT_MOST = 1 << 16 };      /* rules; to look at more of them would take too long */
+    static unsigned long long unloads; /* at the last call */
+    const crn_unwind_loads after = crn_unwind_count_loads();
+    uint64_t all = ~UINT64_C(0), mask;
+    if (after.unloads == __atomic_load_n(&unloads, __ATOMIC_ACQUIRE))
         return;
     /* A signal handler that allocates may need the lock. */
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof all);
     crn_futex_lock_take(&lock);
     uint32_t generation = __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
-    if (crn_unwind_known && crn_unwind_known->count <= KEPT_MOST)
+    /* If other code may have come to the place of unloaded code already, all rules are forgotten.
+     */
+    bool same_place = after.loads != before->loads || before->unloads != unloads;
+    if (crn_unwind_known && crn_unwind_known->count <= KEPT_MOST && !same_place)
         keep_loaded(crn_unwind_known, generation);
+    __atomic_store_n(&unloads, after.unloads, __ATOMIC_RELEASE);
     crn_futex_lock_give(&lock);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
 }
 
 void crn_unwind_lock(void)

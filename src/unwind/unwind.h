@@ -195,9 +195,17 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag);
 /* Forgets all cached rules. */
 void crn_unwind_forget(void);
 
-/* Forgets the cached rules of code that is loaded no more. Call it after dlclose, which unloads
- * nothing while the object is still in use. Takes the loader's lock. */
-void crn_unwind_unloaded(void);
+/* Numbers of objects that were loaded and unloaded so far; zeros where libc does not tell. */
+typedef struct crn_unwind_loads {
+    unsigned long long loads, unloads;
+} crn_unwind_loads;
+
+/* Takes the loader's lock. */
+crn_unwind_loads crn_unwind_count_loads(void);
+
+/* Forgets the cached rules of code that dlclose has unloaded; `before`: the numbers before it.
+ * Takes the loader's lock. */
+void crn_unwind_unloaded(const crn_unwind_loads *before);
 
 /* Lock the cache, so that no thread changes it during a fork. */
 void crn_unwind_lock(void);

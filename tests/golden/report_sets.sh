@@ -50,4 +50,5 @@ cairn report --json a.cairn | grep -o '"name":"ticks"[^}]*'
 # In the tree the cost of blocks that are not shown is their callers'.
 cairn report --no-summary --tree --keep 'file("parse") or is("emit")' a.cairn
 cairn report --no-summary --tree --keep 'file("parse")' --callers term a.cairn
+cairn report --no-summary --chains a.cairn
 cairn report --tree --keep 'file("parse")' --drop token a.cairn

@@ -197,7 +197,7 @@ static bool is_between(const crn_profile *profile, const crn_tree_options *optio
     uint64_t self_of_parent = crn_self(profile, options->metric, parent);
     return parent && row->only && next->only && profile->parent[next->context] == c &&
            (!self || !options->kept[c]) && (!self_of_parent || !options->kept[parent]) &&
-           options->calls[c] == options->calls[parent];
+           options->calls[c] == options->calls[parent] && !options->cycles[c];
 }
 
 /* The tree without the rows between the ends of chains, made from a tree with all rows. */
@@ -238,15 +238,18 @@ static void long_chains_are_shortened(void **state)
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
         uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
         uint64_t *calls = crn_calloc(profile->context_count, sizeof *calls);
+        uint64_t *cycles = crn_calloc(profile->context_count, sizeof *cycles);
         for (uint32_t c = 0; c < profile->context_count; c++) {
             kept[c] = random_chance(&random, 1, 20);
             calls[c] = random_chance(&random, 1, 20);
+            cycles[c] = random_chance(&random, 1, 20);
         }
         crn_tree_options options = {.metric = CRN_METRIC_TICKS,
                                     .kept = kept,
                                     .threshold = 0.001 * (i % 5),
                                     .chain = 1 + (uint32_t)i % 4,
-                                    .calls = calls};
+                                    .calls = calls,
+                                    .cycles = cycles};
         check_chains(profile, options);
         crn_tree tree = crn_tree_make(profile, &options);
         options.top = 20;
@@ -257,6 +260,7 @@ static void long_chains_are_shortened(void **state)
         crn_tree_free(&limited);
         crn_tree_free(&tree);
         crn_free(calls);
+        crn_free(cycles);
         crn_free(kept);
         crn_profile_free(profile);
     }
