@@ -95,8 +95,7 @@ void crn_cost_note(crn_host *host)
         double signals = (double)crn_sampler_signals(host);
         cost = (double)crn_sampler_cost_ns(host) + signals * each;
         crn_host_note(host, "cost_method",
-                      "processor time of the stack walks, and %.0f signals of %.0f ns", signals,
-                      each);
+                      "time taken by the stack walks, and %.0f signals of %.0f ns", signals, each);
     } else {
         if (!measure(host, &event_ns, &tick_ns))
             return;

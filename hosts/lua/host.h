@@ -277,7 +277,7 @@ struct crn_sampler {
     crn_coroutine *volatile armed; /* the coroutine whose next event is the sample */
     uint64_t last_ns;              /* when the last sample was taken */
     uint64_t rest_until_ns;        /* no sample is taken before; limits the cost */
-    uint64_t cost_ns;              /* processor time of samples */
+    uint64_t cost_ns;              /* time that samples took */
     uint64_t count;                /* of samples */
     volatile uint64_t signals;     /* number of the timer's signals that came */
     cairn_metric samples;
@@ -288,7 +288,7 @@ struct crn_sampler {
 void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecting);
 /* Returns true if the next event of L is a sample. */
 bool crn_sampler_armed(const crn_host *host, const lua_State *L);
-/* Returns the processor time of all samples so far. */
+/* Returns the ns that samples took so far. */
 uint64_t crn_sampler_cost_ns(const crn_host *host);
 /* Returns the number of delivered timer signals; fewer than were sent on a busy machine. */
 uint64_t crn_sampler_signals(const crn_host *host);

@@ -5,10 +5,10 @@
  */
 #include "host.h"
 
-/* Samples use a processor for at most 1 / SHARE of the time: on very deep stacks the rate falls.
- * How long a sample waits for a core does not count: the next one would come as many times later.
- */
-enum { SHARE = 40 };
+/* Samples take at most 1 / SHARE of the time: on very deep stacks the rate falls. Of a sample that
+ * lost its core, at most LOST times its processor time counts: after the whole time, the next
+ * sample would come SHARE times as late. */
+enum { SHARE = 40, LOST = 8 };
 
 bool crn_sampler_armed(const crn_host *host, const lua_State *L)
 {
@@ -40,9 +40,10 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
         cairn_context_charge(host->lane, context, CAIRN_METRIC_WALL, now - sampler->last_ns);
         cairn_context_charge(host->lane, context, sampler->samples, 1);
         sampler->last_ns = now;
-        used = crn_used_ns() - used;
-        sampler->cost_ns += used;
-        sampler->rest_until_ns = now + used * SHARE;
+        uint64_t taken = crn_now_ns() - now, most = LOST * (crn_used_ns() - used);
+        taken = taken < most ? taken : most;
+        sampler->cost_ns += taken;
+        sampler->rest_until_ns = now + taken * SHARE;
         sampler->count++;
         sampler->armed = NULL;
     }
