@@ -22,8 +22,8 @@ static const char *note(const crn_profile *profile, const char *key)
 static void print_totals(FILE *out, const crn_profile *profile)
 {
     const char *joint = "";
-    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >=
-                  0; /* memory metrics have lines of their own */
+    /* Memory metrics have lines of their own. */
+    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0;
     for (uint32_t i = 0; i < profile->metric_count; i++) {
         uint32_t m = i < CRN_METRIC_FIXED ? crn_metric_order[i] : i;
         char figure[CRN_FIGURE_SIZE];

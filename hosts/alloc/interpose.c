@@ -141,8 +141,5 @@ EXPORT int dlclose(void *handle)
     static int (*next)(void *handle);
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
-    const crn_unwind_loads before = crn_unwind_count_loads();
-    int result = next ? next(handle) : -1;
-    crn_unwind_unloaded(&before);
-    return result;
+    return next ? crn_unwind_close(next, handle) : -1;
 }

@@ -8,9 +8,9 @@
 
 #include "base/cpp_name.h"
 
-/* Demangles without parameters and shortened, as symbols/demangle.h, and without clone suffixes. A thunk into
- * which its function was inlined gets that function's name, without "non-virtual thunk to". Returns
- * NULL if the symbol cannot be demangled. Free it. */
+/* Demangles without parameters and shortened, as symbols/demangle.h, and without clone suffixes. A
+ * thunk into which its function was inlined gets that function's name, without "non-virtual thunk
+ * to". Returns NULL if the symbol cannot be demangled. Free it. */
 static char *demangle(const char *symbol)
 {
     static const char thunk[] = "thunk to ";

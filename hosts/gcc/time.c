@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "interpose.h"
+#include "plat/clock.h"
 #include "plat/futex.h"
 #include "runtime.h"
 #include "unwind/unload.h"
@@ -88,20 +89,6 @@ void crn_site_begin_thread(void)
 
 /* ---- the charging thread ---- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Sleeps for that time, without a cancellation point. Keeps errno. */
-static void sleep_for(uint64_t ns)
-{
-    const uint32_t none = 0;
-    crn_futex_wait(&none, none, now_ns() + ns, false); /* nobody wakes it */
-}
-
 /* Charges the samples of all rings, and frees those of threads that have ended. Returns true if
  * there were samples. The lock is held. */
 static bool charge_locked(void)
@@ -128,7 +115,7 @@ static bool charge_all(void)
 {
     if (!crn_futex_lock_try(&lock))
         return false;
-    bool any = !crn_unloads_go_on(&unloads, now_ns()) && charge_locked();
+    bool any = !crn_unloads_go_on(&unloads, crn_clock_monotonic()) && charge_locked();
     crn_futex_lock_give(&lock);
     return any;
 }
@@ -156,12 +143,13 @@ static void await_charge(void)
 {
     enum { MOST_NS = 10000000, STEP_NS = 100000 };
     const crn_timed *self = crn_time_self;
-    uint64_t until = now_ns() + MOST_NS;
-    while (self && now_ns() < until && !crn_unloads_go_on(&unloads, now_ns()) &&
+    uint64_t until = crn_clock_monotonic() + MOST_NS;
+    while (self && crn_clock_monotonic() < until &&
+           !crn_unloads_go_on(&unloads, crn_clock_monotonic()) &&
            __atomic_load_n(&self->read, __ATOMIC_ACQUIRE) !=
                __atomic_load_n(&self->written, __ATOMIC_RELAXED)) {
         cairn_priv_host_thread_wake();
-        sleep_for(STEP_NS);
+        crn_futex_sleep(STEP_NS);
     }
 }
 
@@ -171,7 +159,7 @@ static void begin_unload(void)
     uint64_t mask;
     bool blocked = crn_site_block_signals(&mask);
     await_charge();
-    uint64_t now = now_ns();
+    uint64_t now = crn_clock_monotonic();
     crn_unloads_begin(&unloads, now);
     if (crn_futex_lock_take_until(&lock, now + CRN_UNLOAD_NS)) /* the present turn is over */
         crn_futex_lock_give(&lock);
@@ -190,9 +178,7 @@ CRN_EXPORTED int dlclose(void *handle)
     if (charges)
         begin_unload();
     errno = saved;
-    const crn_unwind_loads before = crn_unwind_count_loads();
-    int result = real(handle);
-    crn_unwind_unloaded(&before);
+    int result = crn_unwind_close(real, handle);
     if (charges)
         crn_unloads_end(&unloads);
     return result;
@@ -266,8 +252,8 @@ __attribute__((destructor)) static void end_process(void)
     if (crn_time_self)
         timer_delete(crn_time_self->timer);
     cairn_priv_host_thread_stop();
-    while (crn_unloads_go_on(&unloads, now_ns()))
-        sleep_for(1000000);
+    while (crn_unloads_go_on(&unloads, crn_clock_monotonic()))
+        crn_futex_sleep(1000000);
     charge_all();
     runs = false;
 }

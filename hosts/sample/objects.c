@@ -92,8 +92,8 @@ cairn_block crn_object_block(uintptr_t object, uintptr_t from, size_t size,
         entry->block = add(object, members);
         entry->added = moment;
     }
-    entry->object =
-        entry->block ? object : 0; /* no block: another object may take the entry at once */
+    /* Without a block, another object may take the entry at once. */
+    entry->object = entry->block ? object : 0;
     memcpy(entry->members, members, sizeof members);
     entry->compared = moment;
     return entry->block;

@@ -160,10 +160,8 @@ static void find_threads(void)
 /* Waits, not for long, until no code is being unloaded. */
 static void await_unloads(void)
 {
-    const uint32_t none = 0;
-    uint64_t now;
-    while (crn_unloads_go_on(&collector.unloads, now = crn_sample_clock(CLOCK_MONOTONIC)))
-        crn_futex_wait(&none, none, now + 1000000, false); /* nobody wakes it */
+    while (crn_unloads_go_on(&collector.unloads, crn_sample_clock(CLOCK_MONOTONIC)))
+        crn_futex_sleep(1000000);
 }
 
 static void end_run(void)
@@ -310,8 +308,8 @@ static void *keep(void *data)
     pthread_join(collector.thread, &gone);
     if (collector.status)
         syscall(SYS_exit, collector.status);
-    if (gone) /* exit handlers run here; a thread of the program may block a signal in all threads
-               */
+    /* Exit handlers run here. While the program has threads, they may all block a signal. */
+    if (gone)
         crn_sample_mask(SIG_SETMASK, &mask, NULL);
     return NULL;
 }

@@ -13,9 +13,7 @@ EXPORT int dlclose(void *handle)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "dlclose");
     bool begun = crn_sample_unload_begin();
-    const crn_unwind_loads before = crn_unwind_count_loads();
-    int result = real ? real(handle) : -1;
-    crn_unwind_unloaded(&before);
+    int result = real ? crn_unwind_close(real, handle) : -1;
     if (begun)
         crn_sample_unload_end();
     return result;

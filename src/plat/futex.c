@@ -39,6 +39,12 @@ void crn_futex_wait(const uint32_t *word, uint32_t value, uint64_t until, bool s
     futex(word, FUTEX_WAIT_BITSET | (shared ? 0 : FUTEX_PRIVATE_FLAG), value, until ? &time : NULL);
 }
 
+void crn_futex_sleep(uint64_t ns)
+{
+    const uint32_t none = 0; /* nobody wakes it */
+    crn_futex_wait(&none, none, crn_clock_monotonic() + ns, false);
+}
+
 void crn_futex_wake(const uint32_t *word)
 {
     futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);

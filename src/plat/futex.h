@@ -15,6 +15,9 @@
  */
 void crn_futex_wait(const uint32_t *word, uint32_t value, uint64_t until, bool shared);
 
+/* Sleeps for that time. Is no cancellation point. Preserves errno. */
+void crn_futex_sleep(uint64_t ns);
+
 /* Wake one waiter, and all. Preserve errno. Signal safe. */
 void crn_futex_wake(const uint32_t *word);
 void crn_futex_wake_all(const uint32_t *word);

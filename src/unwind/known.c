@@ -140,16 +140,21 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag)
 
 /* ---- unloaded code ---- */
 
+/* Numbers of objects that were loaded and unloaded so far; zeros where libc does not tell. */
+typedef struct load_counts {
+    unsigned long long loads, unloads;
+} load_counts;
+
 static int read_loads(struct dl_phdr_info *object, size_t size, void *loads)
 {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof object->dlpi_subs)
-        *(crn_unwind_loads *)loads = (crn_unwind_loads){object->dlpi_adds, object->dlpi_subs};
+        *(load_counts *)loads = (load_counts){object->dlpi_adds, object->dlpi_subs};
     return 1;
 }
 
-crn_unwind_loads crn_unwind_count_loads(void)
+static load_counts count_loads(void)
 {
-    crn_unwind_loads loads = {0, 0};
+    load_counts loads = {0, 0};
     dl_iterate_phdr(read_loads, &loads);
     return loads;
 }
@@ -173,11 +178,12 @@ void crn_unwind_forget(void)
     __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
 }
 
-void crn_unwind_unloaded(const crn_unwind_loads *before)
+/* `before`: the numbers before dlclose. */
+static void forget_unloaded(const load_counts *before)
 {
     enum { KEPT_MOST = 1 << 16 };      /* rules; to look at more of them would take too long */
     static unsigned long long unloads; /* at the last call */
-    const crn_unwind_loads after = crn_unwind_count_loads();
+    const load_counts after = count_loads();
     uint64_t all = ~UINT64_C(0), mask;
     if (after.unloads == __atomic_load_n(&unloads, __ATOMIC_ACQUIRE))
         return;
@@ -193,6 +199,14 @@ void crn_unwind_unloaded(const crn_unwind_loads *before)
     __atomic_store_n(&unloads, after.unloads, __ATOMIC_RELEASE);
     crn_futex_lock_give(&lock);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+int crn_unwind_close(int (*real)(void *handle), void *handle)
+{
+    const load_counts before = count_loads();
+    int result = real(handle);
+    forget_unloaded(&before);
+    return result;
 }
 
 void crn_unwind_lock(void)

@@ -195,17 +195,9 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag);
 /* Forgets all cached rules. */
 void crn_unwind_forget(void);
 
-/* Numbers of objects that were loaded and unloaded so far; zeros where libc does not tell. */
-typedef struct crn_unwind_loads {
-    unsigned long long loads, unloads;
-} crn_unwind_loads;
-
-/* Takes the loader's lock. */
-crn_unwind_loads crn_unwind_count_loads(void);
-
-/* Forgets the cached rules of code that dlclose has unloaded; `before`: the numbers before it.
- * Takes the loader's lock. */
-void crn_unwind_unloaded(const crn_unwind_loads *before);
+/* Calls `real`, libc's dlclose, and forgets the cached rules of code that it has unloaded. Returns
+ * its result. Takes the loader's lock. */
+int crn_unwind_close(int (*real)(void *handle), void *handle);
 
 /* Lock the cache, so that no thread changes it during a fork. */
 void crn_unwind_lock(void);
